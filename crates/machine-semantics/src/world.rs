@@ -39,7 +39,8 @@ pub struct At {
     pub base: Term,
     /// Offset of the instruction from the beginning of the function, in bytes.
     pub offset: u64,
-    /// Address in the relocated field of the instruction (symbol and addend, 64 bits), if the field is relocated. It replaces the immediate, the target, or the address relative to the instruction; of the fields
+    /// Address in the relocated field of the instruction (symbol and addend, 64 bits), if the field is relocated. It
+    /// replaces the immediate, the target, or the address relative to the instruction; of the fields
     /// of AArch64 that hold a part of an address, it is the whole address.
     pub symbol: Option<Term>,
 }

@@ -112,11 +112,11 @@ impl Meaning<'_, '_> {
             Opcode::Ushr => self.shift(bits::ushr),
             Opcode::Sshr => self.shift(bits::sshr),
             Opcode::Bitrev => self.lanes1(bits::bitrev),
-            Opcode::Clz => self.lanes1(bits::clz),
+            Opcode::Clz => self.lanes1(Terms::leading_zeros),
             Opcode::Cls => self.lanes1(bits::cls),
-            Opcode::Ctz => self.lanes1(bits::ctz),
+            Opcode::Ctz => self.lanes1(Terms::trailing_zeros),
             Opcode::Bswap => self.lanes1(bits::bswap),
-            Opcode::Popcnt => self.lanes1(bits::popcnt),
+            Opcode::Popcnt => self.lanes1(Terms::count_ones),
 
             // Conversions.
             Opcode::Ireduce => self.resized(|terms, x, width| terms.extract(x, 0, width)),

@@ -6,9 +6,10 @@ use kingpost_smt::{Bits, Term, Terms};
 /// A wrapped result, and whether it differs from the unbounded result.
 pub(crate) type Wrapped = (Term, Term);
 
+/// Returns the sum. The carry is compared with one operand, whichever is older, so that operands may change places.
 pub(crate) fn uadd(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
     let sum = terms.add(x, y);
-    (sum, terms.ult(sum, x))
+    (sum, terms.ult(sum, x.min(y)))
 }
 
 pub(crate) fn usub(terms: &mut Terms, x: Term, y: Term) -> Wrapped {

@@ -13,10 +13,12 @@
 //! | `arithmetic.rs` | sums, products, quotients, remainders |
 //! | `bitwise.rs` | shifts and operations on bits |
 //! | `width.rs` | concatenation, extraction, extension |
+//! | `count.rs` | operations composed of others: rotations, counts and orders of bits |
 
 mod arithmetic;
 mod bitwise;
 mod compare;
+mod count;
 mod logic;
 mod width;
 
