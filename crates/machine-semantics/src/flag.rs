@@ -37,7 +37,8 @@ pub(crate) enum Source {
     Product(Term, Term),
     /// `a * b` of signed numbers. Carry and overflow are alike.
     SignedProduct(Term, Term),
-    /// `a << b`, where `b` is not zero. The carry is the last bit that is shifted out, the overflow is defined for a shift by 1.
+    /// `a << b`, where `b` is not zero. The carry is the last bit that is shifted out. The overflow is defined for a
+    /// shift by 1.
     ShiftLeft(Term, Term),
     /// `a >> b`, where `b` is not zero.
     ShiftRight(Term, Term),
