@@ -1,6 +1,8 @@
 //! Decisions of the allocator, in their order.
 
+use crate::live_ranges::LiveRange;
 use crate::names::Names;
+use crate::rows::{Row, RowKind};
 use kingpost_regalloc::{Event, Inst, Loc, Observer, VReg};
 
 /// One decision.
@@ -64,4 +66,37 @@ impl Observer for Recorder<'_> {
         };
         self.decisions.push(decision);
     }
+}
+
+impl Recorder<'_> {
+    /// Records the decisions that an answer shows, in the order of the code: ranges in registers, stores to slots and
+    /// loads from them. Some allocators report no decisions, as `fused`, which decides while it emits.
+    pub(crate) fn read_back(&mut self, rows: &[Row], ranges: &[LiveRange]) {
+        let mut ranges: Vec<&LiveRange> = ranges.iter().filter(|range| range.loc.as_reg().is_some()).collect();
+        ranges.sort_by_key(|range| range.from);
+        let mut ranges = ranges.into_iter().peekable();
+        for (index, row) in rows.iter().enumerate() {
+            let Some(at) = inst_from(rows, index) else { break };
+            for step in &row.moves {
+                let Some(vreg) = step.vreg else { continue };
+                if step.to.as_slot().is_some() {
+                    self.event(Event::Spill { vreg, at });
+                } else if step.from.is_none_or(|from| from.as_slot().is_some()) {
+                    self.event(Event::Reload { vreg, at });
+                }
+            }
+            while let Some(range) = ranges.next_if(|range| range.from as usize <= 2 * index + 1) {
+                let to = inst_from(rows, range.to.div_ceil(2) as usize).unwrap_or(Inst::from_u32(at.as_u32() + 1));
+                self.event(Event::Assign { vreg: range.vreg, loc: range.loc, from: at, to });
+            }
+        }
+    }
+}
+
+/// Returns the instruction of the row, or else of the next row that has one.
+fn inst_from(rows: &[Row], index: usize) -> Option<Inst> {
+    rows.get(index..)?.iter().find_map(|row| match row.kind {
+        RowKind::Inst { inst, .. } => Some(inst),
+        _ => None,
+    })
 }

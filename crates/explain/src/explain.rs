@@ -120,6 +120,9 @@ fn solution(compiler: &Compiler, cx: &Context, names: &Names, graph: &Graph, mod
         let mut again = Allocation::default();
         let _solved_before = allocator.allocate_with(problem, compiler.isa().env(), &mut again, &mut diagnostics);
     }
+    if recorder.decisions.is_empty() {
+        recorder.read_back(&rows, &ranges);
+    }
     Solution {
         allocator: if is_fused { "fused" } else { allocator.name() }.into(),
         cost: Cost::of(problem, compiler.isa().env(), allocation),

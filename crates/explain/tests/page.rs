@@ -157,3 +157,12 @@ fn texts_have_names_of_the_text() {
     let one = text(&explanation);
     assert!(one.contains("v6 = iadd.i64 v4, v5") && one.contains("add rcx, rax") && one.contains("v5 rax"), "{one}");
 }
+
+#[test]
+fn every_allocator_has_decisions() {
+    for solution in explained(&large(200), &x64()).solutions {
+        let has = |kind| solution.decisions.iter().any(|decision| decision.kind == kind);
+        let is_silent = ["fused", "spill_all"].contains(&&*solution.allocator);
+        assert!(has("assign") && (has("spill") || !is_silent), "{}", solution.allocator);
+    }
+}

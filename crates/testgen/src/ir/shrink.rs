@@ -29,6 +29,7 @@ pub fn shrink(program: &Program, mut fails: impl FnMut(&Program) -> bool) -> Pro
         for chunk in [64, 16, 4, 1] {
             shrinker.instructions(chunk);
         }
+        shrinker.operands();
         shrinker.params();
         shrinker.results();
         if shrinker.trials == 0 || shrinker.size() == before {
@@ -149,6 +150,25 @@ impl Shrinker<'_> {
                 all[start..end].iter().for_each(|&inst| replace_by_zeros(&mut candidate.functions[index], inst));
                 self.offer(candidate);
                 end = start;
+            }
+        }
+    }
+
+    /// Replaces the result of an instruction by an operand of its type: `isub v1, v2` by `v1`.
+    fn operands(&mut self) {
+        for index in 0..self.best.functions.len() {
+            for inst in self.removable(index).into_iter().rev() {
+                let function = &self.best.functions[index];
+                let &[result] = function.dfg.inst_results(inst) else { continue };
+                let ty = function.dfg.value_type(result);
+                let operands = function.dfg.inst_args(inst).iter().map(|&value| function.dfg.resolve_aliases(value));
+                let operand = operands.into_iter().find(|&value| function.dfg.value_type(value) == ty);
+                let Some(operand) = operand.filter(|_| function.layout.inst_block(inst).is_some()) else { continue };
+                let mut candidate = self.best.clone();
+                let function = &mut candidate.functions[index];
+                function.layout.remove_inst(inst);
+                rename(function, &BTreeMap::from([(result, operand)]));
+                self.offer(candidate);
             }
         }
     }
@@ -405,7 +425,7 @@ fn join_blocks(function: &mut Function) {
 mod tests {
     use super::super::generate;
     use super::*;
-    use kingpost_ir::Opcode;
+    use kingpost_ir::{Opcode, ValueDef};
 
     #[test]
     fn keeps_what_matters() {
@@ -423,5 +443,21 @@ mod tests {
         let small = shrink(&program, divides);
         assert!(divides(&small) && small.functions.len() == 1);
         assert!(small.functions[0].layout.blocks().count() == 1, "{}", small.functions[0]);
+    }
+    /// Shrinks with a failure that a division by a constant does not show, so that zeros cannot replace the operands.
+    #[test]
+    fn instructions_become_their_operands() {
+        let text = "function %f(i32, i32) -> i32 {\nblock0(v0: i32, v1: i32):\n  v2 = isub v0, v1\n  v3 = bxor v2, v0\n  \
+                    v4 = sdiv v3, v2\n  return v4\n}\n";
+        let functions = kingpost_reader::parse_functions(text.as_bytes()).unwrap();
+        let program = Program { functions, inputs: Vec::new(), pinned: vec![Default::default()] };
+        let divides = |program: &Program| {
+            let f = &program.functions[0];
+            let is_constant = |&value: &Value| matches!(f.dfg.value_def(value), ValueDef::Result(inst, _) if f.dfg.inst_args(inst).is_empty());
+            let mut insts = f.layout.blocks().flat_map(|block| f.layout.block_insts(block));
+            insts.any(|inst| f.dfg.opcode(inst) == Opcode::Sdiv && !f.dfg.inst_args(inst).iter().any(is_constant))
+        };
+        let small = shrink(&program, divides);
+        assert_eq!(small.num_insts(), 2, "a division and the return: {}", small.functions[0]);
     }
 }
