@@ -51,13 +51,11 @@ impl<W: World> Machine<'_, W> {
     /// Returns a term that holds if the condition does.
     pub(super) fn holds(&mut self, condition: Condition) -> Term {
         let positive = condition.positive();
-        let holds = match self.operation() {
-            Some(nzcv) => nzcv.holds(self.terms(), positive),
-            None => {
-                let flags = [N, Z, C, V].map(|number| self.state.flag(self.world, number));
-                positive.formula(self.terms(), flags)
-            }
-        };
+        if let Some(nzcv) = self.operation() {
+            return nzcv.holds(self.terms(), positive, condition.is_inverted());
+        }
+        let flags = [N, Z, C, V].map(|number| self.state.flag(self.world, number));
+        let holds = positive.formula(self.terms(), flags);
         if condition.is_inverted() { self.terms().not(holds) } else { holds }
     }
 

@@ -3,12 +3,22 @@
 //! A condition on the flags of a comparison is a relation of its operands. The relation is built from the operands, not
 //! from the flags, because it is hard to recognize in a formula of N, Z, C and V.
 
+use super::compare;
 use super::{C, N, V, Z};
 use kingpost_smt::{Bits, Term, Terms};
 
 /// An operation that sets the flags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
+    /// An operation on integers.
+    Integers(Integers),
+    /// The comparison of two floats.
+    Floats([Term; 2]),
+}
+
+/// An operation on integers that sets the flags.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Integers {
     /// A result that is compared with zero.
     Result(Term),
     /// The sum of two operands.
@@ -96,10 +106,16 @@ impl Nzcv {
         })
     }
 
-    /// Returns a term that holds if the condition does.
-    pub(super) fn holds(self, terms: &mut Terms, condition: Positive) -> Term {
-        let value = self.source.holds(terms, condition);
-        self.or_else(terms, value, |flags| condition.holds(flags))
+    /// Returns a term that holds if the condition does, or the inverted condition.
+    pub(super) fn holds(self, terms: &mut Terms, condition: Positive, inverted: bool) -> Term {
+        let value = match self.source {
+            Source::Floats(operands) => compare::after_comparison(terms, operands, condition, inverted),
+            Source::Integers(integers) => {
+                let holds = integers.holds(terms, condition);
+                if inverted { terms.not(holds) } else { holds }
+            }
+        };
+        self.or_else(terms, value, |flags| condition.holds(flags) != inverted)
     }
 
     fn or_else(self, terms: &mut Terms, value: Term, of: impl Fn([bool; 4]) -> bool) -> Term {
@@ -120,6 +136,21 @@ fn choice(terms: &mut Terms, condition: Term, value: Term, other: Term) -> Term 
 
 impl Source {
     fn flag(self, terms: &mut Terms, number: usize) -> Term {
+        let condition = match number {
+            N => Positive::Negative,
+            Z => Positive::Equal,
+            C => Positive::Carry,
+            _ => Positive::Overflow,
+        };
+        match self {
+            Source::Floats(operands) => compare::after_comparison(terms, operands, condition, false),
+            Source::Integers(integers) => integers.flag(terms, number),
+        }
+    }
+}
+
+impl Integers {
+    fn flag(self, terms: &mut Terms, number: usize) -> Term {
         match number {
             N => {
                 let result = self.result(terms);
@@ -133,17 +164,17 @@ impl Source {
 
     fn result(self, terms: &mut Terms) -> Term {
         match self {
-            Source::Result(result) => result,
-            Source::Sum(x, y) => terms.add(x, y),
-            Source::Difference(x, y) => terms.sub(x, y),
-            Source::SumWithCarry(x, y, carry) => sum_with_carry(terms, x, y, carry)[1],
-            Source::DifferenceWithCarry(x, y, carry) => difference_with_carry(terms, x, y, carry)[1],
+            Integers::Result(result) => result,
+            Integers::Sum(x, y) => terms.add(x, y),
+            Integers::Difference(x, y) => terms.sub(x, y),
+            Integers::SumWithCarry(x, y, carry) => sum_with_carry(terms, x, y, carry)[1],
+            Integers::DifferenceWithCarry(x, y, carry) => difference_with_carry(terms, x, y, carry)[1],
         }
     }
 
     fn is_zero(self, terms: &mut Terms) -> Term {
         match self {
-            Source::Difference(x, y) => terms.eq(x, y),
+            Integers::Difference(x, y) => terms.eq(x, y),
             _ => {
                 let result = self.result(terms);
                 is_zero(terms, result)
@@ -153,18 +184,18 @@ impl Source {
 
     fn carry(self, terms: &mut Terms) -> Term {
         match self {
-            Source::Result(_) => terms.bool(false),
-            Source::Sum(x, y) => {
+            Integers::Result(_) => terms.bool(false),
+            Integers::Sum(x, y) => {
                 let sum = terms.add(x, y);
                 terms.ult(sum, x)
             }
-            Source::Difference(x, y) => terms.ule(y, x),
-            Source::SumWithCarry(x, y, carry) => {
+            Integers::Difference(x, y) => terms.ule(y, x),
+            Integers::SumWithCarry(x, y, carry) => {
                 let [first, result] = sum_with_carry(terms, x, y, carry);
                 let (wraps, wraps_again) = (terms.ult(first, x), terms.ult(result, first));
                 terms.or(wraps, wraps_again)
             }
-            Source::DifferenceWithCarry(x, y, carry) => {
+            Integers::DifferenceWithCarry(x, y, carry) => {
                 let [first, _] = difference_with_carry(terms, x, y, carry);
                 let borrow = borrow(terms, carry, terms.width(x));
                 let (wraps, wraps_again) = (terms.ult(x, y), terms.ult(first, borrow));
@@ -177,11 +208,13 @@ impl Source {
     fn overflow(self, terms: &mut Terms) -> Term {
         let result = self.result(terms);
         let (one, other) = match self {
-            Source::Result(_) => return terms.bool(false),
+            Integers::Result(_) => return terms.bool(false),
             // The operands have one sign and the result has the other.
-            Source::Sum(x, y) | Source::SumWithCarry(x, y, _) => (terms.bit_xor(result, x), terms.bit_xor(result, y)),
+            Integers::Sum(x, y) | Integers::SumWithCarry(x, y, _) => {
+                (terms.bit_xor(result, x), terms.bit_xor(result, y))
+            }
             // The operands have different signs and the result has the sign of the subtrahend.
-            Source::Difference(x, y) | Source::DifferenceWithCarry(x, y, _) => {
+            Integers::Difference(x, y) | Integers::DifferenceWithCarry(x, y, _) => {
                 (terms.bit_xor(x, y), terms.bit_xor(result, x))
             }
         };
@@ -191,7 +224,7 @@ impl Source {
 
     fn holds(self, terms: &mut Terms, condition: Positive) -> Term {
         match self {
-            Source::Difference(x, y) => match condition {
+            Integers::Difference(x, y) => match condition {
                 Positive::Higher => return terms.ult(y, x),
                 Positive::GreaterOrEqual => return terms.sle(y, x),
                 Positive::Greater => return terms.slt(y, x),
@@ -199,16 +232,16 @@ impl Source {
             },
             // A sum with a number is a comparison with the negated number, which exists for all but the least one.
             // Of zero, the carry is different.
-            Source::Sum(x, y) if terms.bits(y).is_some_and(|y| y != Bits::sign_bit(y.width()) && !y.is_zero()) => {
+            Integers::Sum(x, y) if terms.bits(y).is_some_and(|y| y != Bits::sign_bit(y.width()) && !y.is_zero()) => {
                 let y = terms.neg(y);
                 match condition {
                     Positive::Higher | Positive::GreaterOrEqual | Positive::Greater => {
-                        return Source::Difference(x, y).holds(terms, condition);
+                        return Integers::Difference(x, y).holds(terms, condition);
                     }
                     _ => {}
                 }
             }
-            Source::Result(result) if condition == Positive::Greater => {
+            Integers::Result(result) if condition == Positive::Greater => {
                 let zero = terms.number(terms.width(result), 0);
                 return terms.slt(zero, result);
             }

@@ -1,6 +1,6 @@
 //! Data processing with an immediate (C4.1, "Data Processing -- Immediate").
 
-use super::flags::Source;
+use super::flags::{Integers, Source};
 use super::machine::{Machine, width};
 use super::register::{BitOperation, bit_operation};
 use super::word::{Reg, Word};
@@ -225,7 +225,8 @@ pub(super) fn sum<W: World>(machine: &mut Machine<'_, W>, subtract: bool, flags:
     let terms = machine.terms();
     let result = if subtract { terms.sub(x, y) } else { terms.add(x, y) };
     if flags {
-        machine.set_flags(if subtract { Source::Difference(x, y) } else { Source::Sum(x, y) });
+        let integers = if subtract { Integers::Difference(x, y) } else { Integers::Sum(x, y) };
+        machine.set_flags(Source::Integers(integers));
     }
     machine.write(d, result);
 }

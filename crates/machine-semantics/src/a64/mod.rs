@@ -17,6 +17,8 @@
 //! | `branch.rs` | branches, exceptions, barriers, hints |
 //! | `address.rs` | addressing modes |
 //! | `memory.rs` | loads and stores of one and two registers |
+//! | `float.rs` | scalar floating-point instructions |
+//! | `compare.rs` | order of floats |
 //! | `atomic.rs` | ordered and exclusive accesses, atomic updates |
 //!
 //! Assumed: exception level 0, little-endian accesses, and `sp` aligned wherever it is a base.
@@ -24,9 +26,11 @@
 mod address;
 mod atomic;
 mod branch;
+mod compare;
 mod condition;
 mod counts;
 mod flags;
+mod float;
 mod immediate;
 mod machine;
 mod memory;
@@ -36,12 +40,14 @@ mod word;
 use crate::{At, Flow, State, Undecoded, World};
 use atomic::Atomic;
 use branch::Branch;
-pub(crate) use flags::Nzcv;
+use float::Float;
 use immediate::Immediate;
 use machine::Machine;
 use memory::Memory;
 use register::Register;
 use word::{Reg, Word};
+
+pub(crate) use flags::Nzcv;
 
 /// Number of the stack pointer among the general registers.
 pub const SP: usize = 31;
@@ -71,6 +77,8 @@ enum Group {
     Memory(Memory),
     /// Ordered and exclusive accesses, atomic updates.
     Atomic(Atomic),
+    /// Scalar floating-point instructions.
+    Float(Float),
 }
 
 impl Instruction {
@@ -78,6 +86,7 @@ impl Instruction {
     pub fn feature(&self) -> Option<&'static str> {
         match self.0 {
             Group::Atomic(atomic) => atomic.feature(),
+            Group::Float(float) => float.feature(),
             _ => None,
         }
     }
@@ -100,6 +109,7 @@ fn decode_word(word: Word) -> Option<Group> {
         0b1000 | 0b1001 => immediate::decode(word).map(Group::Immediate),
         0b1010 | 0b1011 => branch::decode(word).map(Group::Branch),
         0b0101 | 0b1101 => register::decode(word).map(Group::Register),
+        0b0111 | 0b1111 => float::decode(word).map(Group::Float),
         0b0100 | 0b0110 | 0b1100 | 0b1110 => {
             memory::decode(word).map(Group::Memory).or_else(|| atomic::decode(word).map(Group::Atomic))
         }
@@ -116,6 +126,7 @@ pub fn step(world: &mut impl World, instruction: &Instruction, at: At, state: &m
         Group::Branch(branch) => return branch.step(&mut machine),
         Group::Memory(memory) => memory.step(&mut machine),
         Group::Atomic(atomic) => atomic.step(&mut machine),
+        Group::Float(float) => float.step(&mut machine),
     }
     Flow::Next
 }

@@ -3,7 +3,7 @@
 use super::address::Extend;
 use super::condition::Condition;
 use super::counts;
-use super::flags::{self, Source, is_zero};
+use super::flags::{self, Integers, Source, is_zero};
 use super::immediate::sum;
 use super::machine::{Machine, width};
 use super::word::{Reg, Word};
@@ -270,12 +270,12 @@ impl Register {
                 let terms = machine.terms();
                 let ([_, result], source) = match subtract {
                     true => {
-                        (flags::difference_with_carry(terms, x, y, carry), Source::DifferenceWithCarry(x, y, carry))
+                        (flags::difference_with_carry(terms, x, y, carry), Integers::DifferenceWithCarry(x, y, carry))
                     }
-                    false => (flags::sum_with_carry(terms, x, y, carry), Source::SumWithCarry(x, y, carry)),
+                    false => (flags::sum_with_carry(terms, x, y, carry), Integers::SumWithCarry(x, y, carry)),
                 };
                 if set_flags {
-                    machine.set_flags(source);
+                    machine.set_flags(Source::Integers(source));
                 }
                 machine.write(d, result);
             }
@@ -285,8 +285,8 @@ impl Register {
                     Comparand::Register(m) => machine.read(m, width(wide)),
                     Comparand::Number(number) => machine.number(width(wide), number.into()),
                 };
-                let source = if subtract { Source::Difference(x, y) } else { Source::Sum(x, y) };
-                machine.set_flags_if(condition, source, otherwise);
+                let source = if subtract { Integers::Difference(x, y) } else { Integers::Sum(x, y) };
+                machine.set_flags_if(condition, Source::Integers(source), otherwise);
             }
             Register::Select { wide, invert, increment, d, n, m, condition } => {
                 let holds = machine.holds(condition);
@@ -362,7 +362,7 @@ pub(super) fn bit_operation<W: World>(
 ) {
     let result = operation.apply(machine.terms(), x, y);
     if flags {
-        machine.set_flags(Source::Result(result));
+        machine.set_flags(Source::Integers(Integers::Result(result)));
     }
     machine.write(d, result);
 }

@@ -1,0 +1,6 @@
+//! Tests of AArch64.
+
+mod emulated;
+mod forms;
+mod states;
+mod words;

@@ -1,0 +1,4 @@
+//! Tests of the crate.
+
+mod a64;
+mod independence;
