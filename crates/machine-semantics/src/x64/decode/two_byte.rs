@@ -47,7 +47,7 @@ pub(super) fn decode(reader: &mut Reader) -> Decoded {
             let place = reader.general(modrm.reg, size);
             Ok(instruction(Operation::Imul, size, [place, place, reader.rm_general(modrm.rm, size)]))
         }
-        0xb0 | 0xb1 => rm_reg(reader, Operation::Cmpxchg, is_byte),
+        0xb0 | 0xb1 => compare_and_exchange(reader, is_byte),
         0xb6 | 0xb7 => extension(reader, Operation::Movzx, is_byte),
         0xbe | 0xbf => extension(reader, Operation::Movsx, is_byte),
         0xbc => reg_rm(reader, Operation::Bsf, false),
@@ -107,6 +107,15 @@ fn extension(reader: &mut Reader, operation: fn(u8) -> Operation, is_byte: bool)
     let (size, modrm) = (reader.size(false), reader.modrm()?);
     let from = if is_byte { 8 } else { 16 };
     Ok(instruction(operation(from), size, [reader.general(modrm.reg, size), reader.rm_general(modrm.rm, from)]))
+}
+
+/// Decodes `cmpxchg`. The manual writes a register of 32 bits if the comparison fails, which processors do not.
+fn compare_and_exchange(reader: &mut Reader, is_byte: bool) -> Decoded {
+    let instruction = rm_reg(reader, Operation::Cmpxchg, is_byte)?;
+    match instruction.operands[0] {
+        Operand::Register(_) if instruction.size == 32 => unknown(),
+        _ => Ok(instruction),
+    }
 }
 
 fn compare_pair(reader: &mut Reader) -> Decoded {

@@ -1,0 +1,290 @@
+//! The meaning of a form, and its value in a state.
+
+use crate::x64::processor::{Code, MEMORY, MEMORY_SIZE, Snapshot};
+use crate::x64::states::{FLAG_BITS, Random};
+use kingpost_machine_semantics::x64::{self, Instruction};
+use kingpost_machine_semantics::{Access, At, Flow, State, World};
+use kingpost_smt::{Bits, Evaluator, Model, Sort, Term, Terms, Value};
+
+/// An effect of an instruction.
+enum Event {
+    Load(Access, Term),
+    Store(Access, Term),
+    Fault(Term),
+}
+
+/// A world that records effects.
+#[derive(Default)]
+struct Recorder {
+    terms: Terms,
+    events: Vec<Event>,
+    /// Variables of values that the manual leaves open.
+    open: Vec<Term>,
+}
+
+impl World for Recorder {
+    fn terms(&mut self) -> &mut Terms {
+        &mut self.terms
+    }
+
+    fn load(&mut self, access: Access) -> Term {
+        let value = self.terms.var(&format!("load{}", self.events.len()), Sort::Bits(8 * u32::from(access.bytes)));
+        self.events.push(Event::Load(access, value));
+        value
+    }
+
+    fn store(&mut self, access: Access, value: Term) {
+        self.events.push(Event::Store(access, value));
+    }
+
+    fn fault(&mut self, condition: Term) {
+        self.events.push(Event::Fault(condition));
+    }
+
+    fn fence(&mut self) {}
+
+    fn unspecified(&mut self, sort: Sort) -> Term {
+        let open = self.terms.var(&format!("open{}", self.open.len()), sort);
+        self.open.push(open);
+        open
+    }
+}
+
+/// A form, its meaning, and an evaluator of it.
+pub(crate) struct Form {
+    text: String,
+    pub(crate) code: Code,
+    instructions: Vec<Instruction>,
+    /// The feature that the form needs.
+    pub(crate) feature: Option<&'static str>,
+    world: Recorder,
+    /// Words of the state that the form may change: their numbers and their terms.
+    changes: Vec<(usize, Term)>,
+    /// Flags that the form may change.
+    flags: Vec<(usize, Term)>,
+    flow: Flow,
+    evaluator: Evaluator,
+    /// Variables below the terms, with their names.
+    variables: Vec<(String, Sort)>,
+    model: Model,
+}
+
+impl Form {
+    /// Decodes and executes a form in a state of variables.
+    pub(crate) fn new(text: &str, code: &Code) -> Form {
+        let mut world = Recorder::default();
+        let initial = State::variables(&mut world.terms, "");
+        let mut state = initial.clone();
+        let base = world.terms.number(64, code.address.into());
+        let (mut offset, mut instructions, mut flow) = (0, Vec::new(), Flow::Next);
+        while offset < code.bytes.len() {
+            let (instruction, length) = x64::decode(&code.bytes[offset..])
+                .unwrap_or_else(|error| panic!("`{text}`, {:02x?}: {error}", code.bytes));
+            let at = At { base, offset: offset as u64, symbol: None };
+            flow = x64::step(&mut world, &instruction, length, at, &mut state);
+            offset += length;
+            instructions.push(instruction);
+        }
+        assert_eq!(offset, code.bytes.len(), "`{text}` is longer, {:02x?}", code.bytes);
+        let words = |state: &State| {
+            let vector = state.vector[..16].as_flattened().to_vec();
+            [state.general[..16].to_vec(), vector].concat()
+        };
+        let flags = |state: &State, world: &mut Recorder| [0, 1, 2, 3, 4].map(|number| state.flag(world, number));
+        let changed = |old: &[Term], new: &[Term]| {
+            let all = old.iter().zip(new).enumerate();
+            all.filter(|(_, (old, new))| old != new).map(|(number, (_, &new))| (number, new)).collect::<Vec<_>>()
+        };
+        let changes = changed(&words(&initial), &words(&state));
+        let flags = changed(&flags(&initial, &mut world), &flags(&state, &mut world));
+        let feature = instructions.iter().find_map(Instruction::feature);
+        let mut roots: Vec<Term> = changes.iter().chain(&flags).map(|&(_, term)| term).collect();
+        roots.extend(world.events.iter().flat_map(|event| match event {
+            Event::Load(access, value) | Event::Store(access, value) => vec![access.address, *value],
+            Event::Fault(condition) => vec![*condition],
+        }));
+        roots.extend(match flow {
+            Flow::Branch { condition, .. } => Some(condition),
+            Flow::Indirect(target) | Flow::Call(target) | Flow::Return(target) => Some(target),
+            _ => None,
+        });
+        let evaluator = Evaluator::prepare(&world.terms, &roots);
+        let variables = world.terms.variables_of(&roots).into_iter();
+        let variables =
+            variables.map(|variable| (world.terms.name(variable).unwrap().to_string(), world.terms.sort(variable)));
+        let variables = variables.collect();
+        let (text, code) = (text.to_string(), code.clone());
+        Form {
+            text,
+            code,
+            instructions,
+            feature,
+            world,
+            changes,
+            flags,
+            flow,
+            evaluator,
+            variables,
+            model: Model::default(),
+        }
+    }
+
+    pub(crate) fn states(&self, random: &mut Random, count: usize) -> Vec<Snapshot> {
+        (0..count).map(|_| random.state_for(&self.instructions, self.code.taken)).collect()
+    }
+
+    fn bits(&self, term: Term) -> u128 {
+        self.evaluator.value(term).bits().unwrap().unsigned()
+    }
+
+    fn holds(&self, term: Term) -> bool {
+        self.evaluator.value(term).is_true()
+    }
+
+    /// Sets the variables of registers, flags and open values.
+    fn set_variables(&mut self, before: &Snapshot, are_open_set: bool) {
+        for (name, sort) in &self.variables {
+            let (kind, number) = name.split_at(name.find(|c: char| c.is_ascii_digit()).unwrap());
+            let number: usize = number.parse().unwrap();
+            let value = match kind {
+                "r" => before.general[number].into(),
+                "v" => before.vector[number][0].into(),
+                "h" => before.vector[number][1].into(),
+                "f" => u128::from(before.rflags >> FLAG_BITS[number] & 1),
+                "open" if are_open_set => u128::MAX,
+                "open" => 0,
+                _ => continue,
+            };
+            let value = match sort {
+                Sort::Bool => Value::Bool(value & 1 == 1),
+                Sort::Bits(width) => Value::Bits(Bits::new(*width, value)),
+            };
+            self.model.set(name, value);
+        }
+        self.evaluator.evaluate(&self.model);
+    }
+
+    /// Performs the effects in a state, and returns the state after the form.
+    fn expected(&mut self, before: &Snapshot, are_open_set: bool) -> Snapshot {
+        self.set_variables(before, are_open_set);
+        let mut memory = before.memory;
+        let mut fault = 0;
+        for number in 0..self.world.events.len() {
+            match self.world.events[number] {
+                Event::Load(access, value) => {
+                    let Some(at) = self.place(&access) else { return Snapshot { exit: 3, ..before.clone() } };
+                    let mut bytes = [0; 16];
+                    let size = usize::from(access.bytes);
+                    bytes[..size].copy_from_slice(&memory[at..at + size]);
+                    let bits = Bits::new(8 * u32::from(access.bytes), u128::from_le_bytes(bytes));
+                    self.model.set(self.world.terms.name(value).unwrap(), Value::Bits(bits));
+                    self.evaluator.evaluate(&self.model);
+                }
+                Event::Store(access, value) => {
+                    let Some(at) = self.place(&access) else { return Snapshot { exit: 3, ..before.clone() } };
+                    let size = usize::from(access.bytes);
+                    memory[at..at + size].copy_from_slice(&self.bits(value).to_le_bytes()[..size]);
+                }
+                Event::Fault(condition) if self.holds(condition) => fault = 2,
+                Event::Fault(_) => {}
+            }
+        }
+        let mut state = Snapshot { memory, ..before.clone() };
+        for &(number, term) in &self.changes {
+            match number {
+                0..16 => state.general[number] = self.bits(term) as u64,
+                _ => state.vector[(number - 16) / 2][number % 2] = self.bits(term) as u64,
+            }
+        }
+        for &(number, flag) in &self.flags {
+            let bit = FLAG_BITS[number];
+            state.rflags = state.rflags & !(1 << bit) | u64::from(self.holds(flag)) << bit;
+        }
+        let exit = if fault == 0 { self.exit() } else { fault };
+        Snapshot { exit, ..state }
+    }
+
+    /// Returns the index of an access in memory, or nothing if the access faults.
+    fn place(&self, access: &Access) -> Option<usize> {
+        let address = self.bits(access.address) as u64;
+        if access.aligned && !address.is_multiple_of(access.bytes.into()) {
+            return None;
+        }
+        let at = address.wrapping_sub(MEMORY) as usize;
+        assert!(at + usize::from(access.bytes) <= MEMORY_SIZE, "`{}` accesses {address:#x}", self.text);
+        Some(at)
+    }
+
+    /// Returns the exit of `struct state`.
+    fn exit(&self) -> u64 {
+        let is_taken = |target: i64| {
+            let address = self.code.address.wrapping_add(target as u64);
+            assert_eq!(address, self.code.taken, "`{}`", self.text);
+            1
+        };
+        match self.flow {
+            Flow::Next => 0,
+            Flow::Jump(target) => is_taken(target),
+            Flow::Branch { condition, target } => is_taken(target) & u64::from(self.holds(condition)),
+            Flow::Indirect(target) | Flow::Call(target) | Flow::Return(target) => {
+                assert_eq!(self.bits(target) as u64, self.code.taken, "`{}`", self.text);
+                1
+            }
+            Flow::Trap => panic!("`{}` traps", self.text),
+        }
+    }
+
+    /// Compares the meaning in a state with the processor.
+    ///
+    /// # Errors
+    /// If they differ.
+    pub(crate) fn compare(&mut self, before: &Snapshot, after: &Snapshot) -> Result<(), String> {
+        let expected = self.expected(before, false);
+        let other = if self.world.open.is_empty() { expected.clone() } else { self.expected(before, true) };
+        let difference = self.difference(&expected, &other, after);
+        difference.map_or(Ok(()), |difference| Err(format!("{difference}: {}", self.describe(before))))
+    }
+
+    /// Returns what differs between the state that the processor left and both states that are expected, which differ
+    /// where the manual leaves bits open.
+    fn difference(&self, expected: &Snapshot, other: &Snapshot, after: &Snapshot) -> Option<String> {
+        if (expected.exit, other.exit) != (after.exit, after.exit) {
+            return Some(format!("exit {} for {}", expected.exit, after.exit));
+        }
+        if after.exit >= 2 {
+            return None;
+        }
+        for number in 0..WORDS {
+            let [ours, open, theirs] = [expected, other, after].map(|state| word(state, number));
+            let defined = !(ours ^ open);
+            if (ours ^ theirs) & defined != 0 {
+                let kind = match number {
+                    0..16 => "general register",
+                    16..48 => "half of a vector register",
+                    _ => "flags",
+                };
+                return Some(format!("{kind} {number}: {ours:#x} for {theirs:#x}, defined {defined:#x}"));
+            }
+        }
+        let memory = |state: &Snapshot| format!("{:02x?}", state.memory);
+        (expected.memory != after.memory).then(|| format!("memory: {} for {}", memory(expected), memory(after)))
+    }
+
+    fn describe(&self, before: &Snapshot) -> String {
+        format!(
+            "`{}`, {:02x?}, {:?} in {:x?}, flags {:#x}, vectors {:x?}, memory {:x?}",
+            self.text, self.code.bytes, self.instructions, before.general, before.rflags, before.vector, before.memory
+        )
+    }
+}
+
+/// Words of a state: general registers, halves of vector registers, flags.
+const WORDS: usize = 16 + 32 + 1;
+
+fn word(state: &Snapshot, number: usize) -> u64 {
+    match number {
+        0..16 => state.general[number],
+        16..48 => state.vector[(number - 16) / 2][number % 2],
+        _ => FLAG_BITS.iter().fold(0, |mask, bit| mask | 1 << bit) & state.rflags,
+    }
+}
