@@ -61,12 +61,11 @@ pub(crate) struct Processor {
 }
 
 impl Processor {
-    /// Returns a program of forms; `None`, with a message, if there is no compiler or another processor.
+    /// Returns a program of forms; `None`, with a message, if there is no compiler.
     pub(crate) fn assemble(texts: &[String]) -> Option<Processor> {
-        if !cfg!(target_arch = "x86_64") || Command::new("gcc").arg("--version").output().is_err() {
-            let is_required = cfg!(target_arch = "x86_64") && std::env::var_os("CI").is_some();
-            assert!(!is_required, "CI has gcc");
-            eprintln!("SKIPPED: meanings of x86-64 need gcc and an x86-64 processor");
+        if Command::new("gcc").arg("--version").output().is_err() {
+            assert!(std::env::var_os("CI").is_none(), "CI has gcc");
+            eprintln!("SKIPPED: meanings of x86-64 need gcc");
             return None;
         }
         let dir = tempfile::tempdir().unwrap();
