@@ -19,6 +19,9 @@
 //! | `memory.rs` | loads and stores of one and two registers |
 //! | `float.rs` | scalar floating-point instructions |
 //! | `compare.rs` | order of floats |
+//! | `lanes.rs` | lanes of vectors, and operations on them |
+//! | `vector.rs` | vector instructions that combine lanes |
+//! | `permute.rs` | vector instructions that move lanes |
 //! | `atomic.rs` | ordered and exclusive accesses, atomic updates |
 //!
 //! Assumed: exception level 0, little-endian accesses, and `sp` aligned wherever it is a base.
@@ -32,9 +35,12 @@ mod counts;
 mod flags;
 mod float;
 mod immediate;
+mod lanes;
 mod machine;
 mod memory;
+mod permute;
 mod register;
+mod vector;
 mod word;
 
 use crate::{At, Flow, State, Undecoded, World};
@@ -44,7 +50,9 @@ use float::Float;
 use immediate::Immediate;
 use machine::Machine;
 use memory::Memory;
+use permute::Permute;
 use register::Register;
+use vector::Vector;
 use word::{Reg, Word};
 
 pub(crate) use flags::Nzcv;
@@ -79,6 +87,10 @@ enum Group {
     Atomic(Atomic),
     /// Scalar floating-point instructions.
     Float(Float),
+    /// Vector instructions that combine lanes.
+    Vector(Vector),
+    /// Vector instructions that move lanes.
+    Permute(Permute),
 }
 
 impl Instruction {
@@ -87,6 +99,8 @@ impl Instruction {
         match self.0 {
             Group::Atomic(atomic) => atomic.feature(),
             Group::Float(float) => float.feature(),
+            Group::Vector(vector) => vector.feature(),
+            Group::Permute(permute) => permute.feature(),
             _ => None,
         }
     }
@@ -109,10 +123,15 @@ fn decode_word(word: Word) -> Option<Group> {
         0b1000 | 0b1001 => immediate::decode(word).map(Group::Immediate),
         0b1010 | 0b1011 => branch::decode(word).map(Group::Branch),
         0b0101 | 0b1101 => register::decode(word).map(Group::Register),
-        0b0111 | 0b1111 => float::decode(word).map(Group::Float),
-        0b0100 | 0b0110 | 0b1100 | 0b1110 => {
-            memory::decode(word).map(Group::Memory).or_else(|| atomic::decode(word).map(Group::Atomic))
+        0b0111 | 0b1111 => {
+            let vector = || vector::decode(word).map(Group::Vector);
+            let permute = || permute::decode(word).map(Group::Permute);
+            float::decode(word).map(Group::Float).or_else(vector).or_else(permute)
         }
+        0b0100 | 0b0110 | 0b1100 | 0b1110 => memory::decode(word)
+            .map(Group::Memory)
+            .or_else(|| atomic::decode(word).map(Group::Atomic))
+            .or_else(|| permute::decode_load(word).map(Group::Permute)),
         _ => None,
     }
 }
@@ -127,6 +146,8 @@ pub fn step(world: &mut impl World, instruction: &Instruction, at: At, state: &m
         Group::Memory(memory) => memory.step(&mut machine),
         Group::Atomic(atomic) => atomic.step(&mut machine),
         Group::Float(float) => float.step(&mut machine),
+        Group::Vector(vector) => vector.step(&mut machine),
+        Group::Permute(permute) => permute.step(&mut machine),
     }
     Flow::Next
 }

@@ -341,9 +341,9 @@ impl Register {
                 let x = machine.read(n, width(wide));
                 let terms = machine.terms();
                 let result = match count {
-                    Count::ReverseBits => counts::reversed(terms, x, 1),
+                    Count::ReverseBits => terms.reverse_groups(x, 1),
                     Count::ReverseBytes(group) => counts::reversed_bytes(terms, x, 8 * u32::from(group)),
-                    Count::LeadingZeros => counts::leading_zeros(terms, x),
+                    Count::LeadingZeros => terms.leading_zeros(x),
                     Count::LeadingSigns => counts::leading_signs(terms, x),
                 };
                 machine.write(d, result);
@@ -407,10 +407,8 @@ fn shifted_by(terms: &mut Terms, x: Term, shift: Shift, by: Term) -> Term {
         Shift::Lsr => terms.lshr(x, amount),
         Shift::Asr => terms.ashr(x, amount),
         Shift::Ror => {
-            let back = terms.neg(by);
-            let back = terms.bit_and(back, mask);
-            let (left, right) = (terms.shl(x, back), terms.lshr(x, amount));
-            terms.bit_or(left, right)
+            let back = terms.neg(amount);
+            terms.rotate_left(x, back)
         }
     }
 }

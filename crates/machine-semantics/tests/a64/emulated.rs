@@ -384,9 +384,21 @@ fn branches_agree_with_the_emulator() {
 
 #[test]
 fn floats_agree_with_the_emulator() {
-    let conversions = forms::CONVERSIONS.iter();
-    let mut forms: Vec<Form> =
-        conversions.map(|&(text, lanes)| Form { text: text.into(), lanes: Some(lanes) }).collect();
+    let mut forms = forms::with_width(forms::CONVERSIONS);
     forms.extend(forms::all(forms::FLOATS));
     compare("floats_agree_with_the_emulator", &forms, true);
+}
+
+#[test]
+fn vectors_agree_with_the_emulator() {
+    let mut forms = forms::arranged(forms::VECTORS);
+    forms.extend(forms::all(forms::MOVES));
+    compare("vectors_agree_with_the_emulator", &forms, false);
+}
+
+#[test]
+fn vectors_of_floats_agree_with_the_emulator() {
+    let mut forms = forms::arranged(forms::FLOAT_VECTORS);
+    forms.extend(forms::with_width(forms::FLOAT_WIDTHS));
+    compare("vectors_of_floats_agree_with_the_emulator", &forms, true);
 }

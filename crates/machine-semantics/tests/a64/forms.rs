@@ -505,6 +505,228 @@ pub(crate) const CONVERSIONS: &[(&str, u32)] = &[
     ("fcvtzu w0, h1", 16),
 ];
 
+/// Arrangements of lanes, by the letters of their widths.
+const ARRANGEMENTS: [(char, [&str; 2]); 4] =
+    [('b', ["8b", "16b"]), ('h', ["4h", "8h"]), ('s', ["2s", "4s"]), ('d', ["", "2d"])];
+
+/// Vectors: the widths of lanes, and the text. `*` is the arrangement, `+` the one with lanes of twice the width in a
+/// full vector, and `#` the letter of the lanes.
+pub(crate) const VECTORS: &[(&str, &str)] = &[
+    ("bhsd", "add v0.*, v1.*, v2.*"),
+    ("bhsd", "sub v0.*, v1.*, v2.*"),
+    ("bhs", "mul v0.*, v1.*, v2.*"),
+    ("bhs", "mla v0.*, v1.*, v2.*"),
+    ("bhs", "mls v0.*, v1.*, v2.*"),
+    ("bhsd", "neg v0.*, v1.*"),
+    ("bhsd", "abs v0.*, v1.*"),
+    ("bhsd", "addp v0.*, v1.*, v2.*"),
+    ("bhsd", "sqadd v0.*, v1.*, v2.*"),
+    ("bhsd", "uqadd v0.*, v1.*, v2.*"),
+    ("bhsd", "sqsub v0.*, v1.*, v2.*"),
+    ("bhsd", "uqsub v0.*, v1.*, v2.*"),
+    ("bhs", "shadd v0.*, v1.*, v2.*"),
+    ("bhs", "uhadd v0.*, v1.*, v2.*"),
+    ("bhs", "srhadd v0.*, v1.*, v2.*"),
+    ("bhs", "urhadd v0.*, v1.*, v2.*"),
+    ("hs", "sqdmulh v0.*, v1.*, v2.*"),
+    ("hs", "sqrdmulh v0.*, v1.*, v2.*"),
+    ("bhs", "smax v0.*, v1.*, v2.*"),
+    ("bhs", "umax v0.*, v1.*, v2.*"),
+    ("bhs", "smin v0.*, v1.*, v2.*"),
+    ("bhs", "umin v0.*, v1.*, v2.*"),
+    ("bhs", "smaxp v0.*, v1.*, v2.*"),
+    ("bhs", "umaxp v0.*, v1.*, v2.*"),
+    ("bhs", "sminp v0.*, v1.*, v2.*"),
+    ("bhs", "uminp v0.*, v1.*, v2.*"),
+    ("b", "cnt v0.*, v1.*"),
+    ("b", "not v0.*, v1.*"),
+    ("b", "rbit v0.*, v1.*"),
+    ("bhs", "clz v0.*, v1.*"),
+    ("bhs", "cls v0.*, v1.*"),
+    ("b", "rev16 v0.*, v1.*"),
+    ("bh", "rev32 v0.*, v1.*"),
+    ("bhs", "rev64 v0.*, v1.*"),
+    ("bhsd", "ushl v0.*, v1.*, v2.*"),
+    ("bhsd", "sshl v0.*, v1.*, v2.*"),
+    ("bhsd", "shl v0.*, v1.*, #5"),
+    ("bhsd", "shl v0.*, v1.*, #0"),
+    ("bhsd", "ushr v0.*, v1.*, #3"),
+    ("bhsd", "ushr v0.*, v1.*, #8"),
+    ("bhsd", "sshr v0.*, v1.*, #1"),
+    ("bhsd", "sshr v0.*, v1.*, #8"),
+    ("bhsd", "sli v0.*, v1.*, #3"),
+    ("bhsd", "sri v0.*, v1.*, #3"),
+    ("bhsd", "sri v0.*, v1.*, #8"),
+    ("bhsd", "usra v0.*, v1.*, #2"),
+    ("bhsd", "ssra v0.*, v1.*, #7"),
+    ("bhsd", "cmeq v0.*, v1.*, v2.*"),
+    ("bhsd", "cmgt v0.*, v1.*, v2.*"),
+    ("bhsd", "cmge v0.*, v1.*, v2.*"),
+    ("bhsd", "cmhi v0.*, v1.*, v2.*"),
+    ("bhsd", "cmhs v0.*, v1.*, v2.*"),
+    ("bhsd", "cmtst v0.*, v1.*, v2.*"),
+    ("bhsd", "cmeq v0.*, v1.*, #0"),
+    ("bhsd", "cmgt v0.*, v1.*, #0"),
+    ("bhsd", "cmge v0.*, v1.*, #0"),
+    ("bhsd", "cmle v0.*, v1.*, #0"),
+    ("bhsd", "cmlt v0.*, v1.*, #0"),
+    ("bhs", "sadalp v0.?, v1.*"),
+    ("bhs", "uadalp v0.?, v1.*"),
+    ("bhs", "saddlp v0.?, v1.*"),
+    ("bhs", "uaddlp v0.?, v1.*"),
+    ("bhs", "sshll% v0.+, v1.*, #3"),
+    ("bhs", "ushll% v0.+, v1.*, #7"),
+    ("bhs", "uxtl% v0.+, v1.*"),
+    ("bhs", "smull% v0.+, v1.*, v2.*"),
+    ("bhs", "umull% v0.+, v1.*, v2.*"),
+    ("bhs", "smlal% v0.+, v1.*, v2.*"),
+    ("bhs", "umlal% v0.+, v1.*, v2.*"),
+    ("bhs", "smlsl% v0.+, v1.*, v2.*"),
+    ("bhs", "umlsl% v0.+, v1.*, v2.*"),
+    ("bhs", "saddl% v0.+, v1.*, v2.*"),
+    ("bhs", "uaddl% v0.+, v1.*, v2.*"),
+    ("bhs", "ssubl% v0.+, v1.*, v2.*"),
+    ("bhs", "usubl% v0.+, v1.*, v2.*"),
+    ("bhs", "saddw% v0.+, v1.+, v2.*"),
+    ("bhs", "uaddw% v0.+, v1.+, v2.*"),
+    ("bhs", "ssubw% v0.+, v1.+, v2.*"),
+    ("bhs", "usubw% v0.+, v1.+, v2.*"),
+    ("bhs", "xtn% v0.*, v1.+"),
+    ("bhs", "sqxtn% v0.*, v1.+"),
+    ("bhs", "sqxtun% v0.*, v1.+"),
+    ("bhs", "uqxtn% v0.*, v1.+"),
+    ("bhs", "shrn% v0.*, v1.+, #3"),
+    ("bhs", "shrn% v0.*, v1.+, #8"),
+    ("bhs", "rshrn% v0.*, v1.+, #1"),
+    ("bhs", "rshrn% v0.*, v1.+, #8"),
+    ("bhsd", "zip1 v0.*, v1.*, v2.*"),
+    ("bhsd", "zip2 v0.*, v1.*, v2.*"),
+    ("bhsd", "uzp1 v0.*, v1.*, v2.*"),
+    ("bhsd", "uzp2 v0.*, v1.*, v2.*"),
+    ("bhsd", "trn1 v0.*, v1.*, v2.*"),
+    ("bhsd", "trn2 v0.*, v1.*, v2.*"),
+    ("bhsd", "dup v0.*, v1.#[1]"),
+    ("bhs", "dup v0.*, w1"),
+    ("d", "dup v0.*, x1"),
+    ("bhsd", "ld1r {v0.*}, [x1]"),
+    ("bhs", "ld1r {v0.*}, [sp]"),
+    ("b", "and v0.*, v1.*, v2.*"),
+    ("b", "bic v0.*, v1.*, v2.*"),
+    ("b", "orr v0.*, v1.*, v2.*"),
+    ("b", "orn v0.*, v1.*, v2.*"),
+    ("b", "eor v0.*, v1.*, v2.*"),
+    ("b", "bsl v0.*, v1.*, v2.*"),
+    ("b", "bit v0.*, v1.*, v2.*"),
+    ("b", "bif v0.*, v1.*, v2.*"),
+    ("b", "ext v0.*, v1.*, v2.*, #5"),
+    ("b", "tbl v0.*, {v1.16b}, v2.*"),
+    ("b", "tbl v0.*, {v1.16b, v2.16b}, v3.*"),
+    ("b", "tbx v0.*, {v1.16b, v2.16b}, v3.*"),
+    ("s", "movi v0.*, #0x84, lsl #16"),
+    ("s", "mvni v0.*, #0x84, msl #8"),
+    ("h", "movi v0.*, #0x7d, lsl #8"),
+    ("h", "mvni v0.*, #0x7d"),
+    ("b", "movi v0.*, #0x83"),
+    ("s", "orr v0.*, #0x84, lsl #24"),
+    ("h", "bic v0.*, #0x84"),
+    ("s", "fmov v0.*, #-1.5"),
+];
+
+/// Vector instructions with one arrangement.
+pub(crate) const MOVES: &[&str] = &[
+    "movi d0, #0xff00ff0000ffff00",
+    "movi v0.2d, #0xff00ff0000ffff00",
+    "movi v0.4s, #0x12, msl #16",
+    "fmov v0.2d, #9.5",
+    "fmov v0.8h, #0.5",
+    "mov b0, v1.b[8]",
+    "mov h0, v1.h[7]",
+    "mov s0, v1.s[2]",
+    "mov d0, v1.d[1]",
+    "mov v0.b[8], v1.b[3]",
+    "mov v0.h[3], v1.h[6]",
+    "mov v0.s[2], v1.s[1]",
+    "mov v0.d[1], v1.d[0]",
+    "mov v0.b[8], w1",
+    "mov v0.h[3], w1",
+    "mov v0.s[2], w1",
+    "mov v0.d[0], x1",
+    "umov w0, v1.b[9]",
+    "umov w0, v1.h[4]",
+    "umov w0, v1.s[3]",
+    "umov x0, v1.d[1]",
+    "smov w0, v1.b[9]",
+    "smov w0, v1.h[4]",
+    "smov x0, v1.b[9]",
+    "smov x0, v1.h[4]",
+    "smov x0, v1.s[3]",
+    "addv b0, v1.8b",
+    "addv b0, v1.16b",
+    "addv h0, v1.4h",
+    "addv h0, v1.8h",
+    "addv s0, v1.4s",
+    "smaxv b0, v1.16b",
+    "sminv h0, v1.8h",
+    "umaxv b0, v1.8b",
+    "umaxv s0, v1.4s",
+    "uminv h0, v1.4h",
+    "uminv b0, v1.16b",
+    "sdot v0.2s, v1.8b, v2.8b",
+    "sdot v0.4s, v1.16b, v2.16b",
+    "udot v0.4s, v1.16b, v2.16b",
+    "usdot v0.4s, v1.16b, v2.16b",
+    "ext v0.16b, v1.16b, v2.16b, #13",
+];
+
+/// Vectors of floats, as [`VECTORS`].
+pub(crate) const FLOAT_VECTORS: &[(&str, &str)] = &[
+    ("hsd", "fadd v0.*, v1.*, v2.*"),
+    ("hsd", "fsub v0.*, v1.*, v2.*"),
+    ("hsd", "fmul v0.*, v1.*, v2.*"),
+    ("hsd", "fdiv v0.*, v1.*, v2.*"),
+    ("hsd", "fmax v0.*, v1.*, v2.*"),
+    ("hsd", "fmin v0.*, v1.*, v2.*"),
+    ("hsd", "fmaxnm v0.*, v1.*, v2.*"),
+    ("hsd", "fminnm v0.*, v1.*, v2.*"),
+    ("sd", "fmla v0.*, v1.*, v2.*"),
+    ("sd", "fmls v0.*, v1.*, v2.*"),
+    ("hsd", "fcmeq v0.*, v1.*, v2.*"),
+    ("hsd", "fcmge v0.*, v1.*, v2.*"),
+    ("hsd", "fcmgt v0.*, v1.*, v2.*"),
+    ("hsd", "fcmeq v0.*, v1.*, #0.0"),
+    ("hsd", "fcmge v0.*, v1.*, #0.0"),
+    ("hsd", "fcmgt v0.*, v1.*, #0.0"),
+    ("hsd", "fcmle v0.*, v1.*, #0.0"),
+    ("hsd", "fcmlt v0.*, v1.*, #0.0"),
+    ("hsd", "fabs v0.*, v1.*"),
+    ("hsd", "fneg v0.*, v1.*"),
+    ("hsd", "fsqrt v0.*, v1.*"),
+    ("hsd", "frintn v0.*, v1.*"),
+    ("hsd", "frintp v0.*, v1.*"),
+    ("hsd", "frintm v0.*, v1.*"),
+    ("hsd", "frintz v0.*, v1.*"),
+    ("hsd", "frinta v0.*, v1.*"),
+    ("sd", "frintx v0.*, v1.*"),
+    ("hsd", "fcvtzs v0.*, v1.*"),
+    ("hsd", "fcvtzu v0.*, v1.*"),
+    ("sd", "fcvtns v0.*, v1.*"),
+    ("sd", "fcvtmu v0.*, v1.*"),
+    ("hsd", "scvtf v0.*, v1.*"),
+    ("hsd", "ucvtf v0.*, v1.*"),
+];
+
+/// Conversions of vectors of floats, and the width of the result.
+pub(crate) const FLOAT_WIDTHS: &[(&str, u32)] = &[
+    ("fcvtl v0.2d, v1.2s", 64),
+    ("fcvtl2 v0.2d, v1.4s", 64),
+    ("fcvtl v0.4s, v1.4h", 32),
+    ("fcvtl2 v0.4s, v1.8h", 32),
+    ("fcvtn v0.2s, v1.2d", 32),
+    ("fcvtn2 v0.4s, v1.2d", 32),
+    ("fcvtn v0.4h, v1.4s", 16),
+    ("fcvtn2 v0.8h, v1.4s", 16),
+];
+
 /// A form: its text, and the width of float lanes in its result.
 pub(crate) struct Form {
     pub(crate) text: String,
@@ -541,4 +763,30 @@ pub(crate) fn all(list: &[&str]) -> Vec<Form> {
         }
     }
     forms
+}
+
+/// Returns the forms of a list with arrangements.
+pub(crate) fn arranged(list: &[(&str, &str)]) -> Vec<Form> {
+    let mut forms = Vec::new();
+    for (letters, text) in list {
+        for (index, (letter, arrangements)) in ARRANGEMENTS.iter().enumerate() {
+            if !letters.contains(*letter) {
+                continue;
+            }
+            for (full, arrangement) in arrangements.iter().enumerate().filter(|(_, text)| !text.is_empty()) {
+                // Lanes of twice the width: in a full vector, and in one of equal width.
+                let wide = ARRANGEMENTS.get(index + 1).map_or(["", ""], |(_, wide)| *wide);
+                let same = if wide[full].is_empty() { "1d" } else { wide[full] };
+                let text = text.replace('*', arrangement).replace('+', wide[1]).replace('?', same);
+                let text = text.replace(".#", &format!(".{letter}")).replace('%', if full == 1 { "2" } else { "" });
+                forms.push(Form { text, lanes: Some(8 << index) });
+            }
+        }
+    }
+    forms
+}
+
+/// Returns the forms of a list with the width of the result.
+pub(crate) fn with_width(list: &[(&str, u32)]) -> Vec<Form> {
+    list.iter().map(|&(text, lanes)| Form { text: text.into(), lanes: Some(lanes) }).collect()
 }
