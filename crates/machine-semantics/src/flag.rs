@@ -5,7 +5,7 @@
 
 use crate::a64::Nzcv;
 use crate::world::World;
-use kingpost_smt::{Sort, Term, Terms};
+use kingpost_smt::{Relation, Sort, Term, Terms};
 
 /// A flag of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +48,8 @@ pub(crate) enum Source {
     RotationLeft(Term),
     /// The result of a rotation right.
     RotationRight(Term),
+    /// A comparison of floats. The carry is set if `a < b`. All flags are set if an operand is a NaN.
+    Floats(Term, Term),
 }
 
 /// A property of an operation.
@@ -80,6 +82,9 @@ impl Flag {
 impl Source {
     /// Returns a property of the operation as a boolean.
     pub(crate) fn property(self, terms: &mut Terms, property: Property) -> Term {
+        if let Source::Floats(a, b) = self {
+            return terms.any_relation([a, b], relations(property));
+        }
         match property {
             Property::Carry => self.carry(terms),
             Property::Overflow => self.overflow(terms),
@@ -113,6 +118,7 @@ impl Source {
             Source::ShiftLeft(a, b) => terms.shl(a, b),
             Source::ShiftRight(a, b) => terms.lshr(a, b),
             Source::SignedShiftRight(a, b) => terms.ashr(a, b),
+            Source::Floats(..) => unreachable!("a comparison has no result"),
         }
     }
 
@@ -127,7 +133,7 @@ impl Source {
 
     fn carry(self, terms: &mut Terms) -> Term {
         match self {
-            Source::Result(_) => unreachable!("a result alone has no carry"),
+            Source::Result(_) | Source::Floats(..) => unreachable!("{self:?} has no carry"),
             Source::Sum(a, b) => {
                 let sum = terms.add(a, b);
                 terms.ult(sum, a.min(b))
@@ -199,8 +205,8 @@ impl Source {
             }
             Source::RotationLeft(_) => differ(terms, (result, top), (result, 0)),
             Source::RotationRight(_) => differ(terms, (result, top), (result, top - 1)),
-            Source::Result(_) | Source::Product(..) | Source::SignedProduct(..) => {
-                unreachable!("a result alone has no overflow")
+            Source::Result(_) | Source::Product(..) | Source::SignedProduct(..) | Source::Floats(..) => {
+                unreachable!("{self:?} has no overflow")
             }
         }
     }
@@ -216,6 +222,16 @@ impl Source {
         let (a, b) = (extend(terms, a, 2 * width), extend(terms, b, 2 * width));
         let product = terms.mul(a, b);
         terms.extract(product, width, width)
+    }
+}
+
+/// Returns the relations of floats that set a flag (volume 2, "UCOMISD").
+fn relations(property: Property) -> &'static [Relation] {
+    match property {
+        Property::Carry => &[Relation::Unordered, Relation::Less],
+        Property::Zero => &[Relation::Unordered, Relation::Equal],
+        Property::Parity => &[Relation::Unordered],
+        Property::Sign | Property::Overflow => &[],
     }
 }
 

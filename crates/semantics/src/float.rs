@@ -8,7 +8,7 @@ use crate::int::flag;
 use crate::outcome::NanChoice;
 use kingpost_ir::condcodes::FloatCC;
 use kingpost_ir::types::I8;
-use kingpost_smt::{Bits, FloatOp, Term, Terms};
+use kingpost_smt::{Bits, FloatOp, Relation, Term, Terms};
 
 /// Returns the number of stored significand bits of the format of `width` bits (IEEE 754, section 3.6).
 fn stored_digits(width: u32) -> u32 {
@@ -30,17 +30,10 @@ fn quiet_bit(width: u32) -> u128 {
     1 << (stored_digits(width) - 1)
 }
 
-/// Returns `x` with its sign bit cleared.
-pub(crate) fn magnitude(terms: &mut Terms, x: Term) -> Term {
-    let sign = terms.constant(Bits::sign_bit(terms.width(x)));
-    let others = terms.bit_not(sign);
-    terms.bit_and(x, others)
-}
-
 /// Returns the magnitude of `x` with the sign of `y`.
 pub(crate) fn copysign(terms: &mut Terms, x: Term, y: Term) -> Term {
     let sign = terms.constant(Bits::sign_bit(terms.width(x)));
-    let (magnitude, sign) = (magnitude(terms, x), terms.bit_and(y, sign));
+    let (magnitude, sign) = (terms.magnitude(x), terms.bit_and(y, sign));
     terms.bit_or(magnitude, sign)
 }
 
@@ -50,16 +43,10 @@ pub fn canonical_nan(terms: &mut Terms, width: u32) -> Term {
     terms.number(width, infinity(width) | quiet_bit(width))
 }
 
-pub(crate) fn is_nan(terms: &mut Terms, x: Term) -> Term {
-    let width = terms.width(x);
-    let (magnitude, infinity) = (magnitude(terms, x), terms.number(width, infinity(width)));
-    terms.ult(infinity, magnitude)
-}
-
 /// Returns a term that holds if a NaN may be the result of an operation on `operands`.
 pub(crate) fn may_result(terms: &mut Terms, nan: Term, operands: &[Term]) -> Term {
     let width = terms.width(nan);
-    let (magnitude_of, quiet) = (magnitude(terms, nan), canonical_nan(terms, width));
+    let (magnitude_of, quiet) = (terms.magnitude(nan), canonical_nan(terms, width));
     let is_quiet = terms.ule(quiet, magnitude_of);
     let plain: Vec<Term> = operands.iter().map(|&operand| is_no_payload(terms, operand)).collect();
     let all_plain = terms.all(plain);
@@ -71,60 +58,36 @@ pub(crate) fn may_result(terms: &mut Terms, nan: Term, operands: &[Term]) -> Ter
 /// Returns a term that holds if an operand is a number or a canonical NaN.
 fn is_no_payload(terms: &mut Terms, x: Term) -> Term {
     let width = terms.width(x);
-    let (nan, magnitude) = (is_nan(terms, x), magnitude(terms, x));
+    let (nan, magnitude) = (terms.is_nan(x), terms.magnitude(x));
     let canonical = canonical_nan(terms, width);
     let is_canonical = terms.eq(magnitude, canonical);
     let is_number = terms.not(nan);
     terms.or(is_number, is_canonical)
 }
 
-fn is_negative(terms: &mut Terms, x: Term) -> Term {
-    crate::int::is_negative(terms, x)
-}
-
-/// Returns a term that holds if the number `x` is less than the number `y`. Here -0.0 is less than 0.0.
-fn precedes(terms: &mut Terms, x: Term, y: Term) -> Term {
-    let [x_magnitude, y_magnitude] = [x, y].map(|operand| magnitude(terms, operand));
-    let [x_negative, y_negative] = [x, y].map(|operand| is_negative(terms, operand));
-    let (smaller, larger) = (terms.ult(x_magnitude, y_magnitude), terms.ult(y_magnitude, x_magnitude));
-    let y_positive = terms.not(y_negative);
-    let if_negative = terms.or(y_positive, larger);
-    let if_positive = terms.and(y_positive, smaller);
-    terms.ite(x_negative, if_negative, if_positive)
-}
-
 /// Returns a term that holds if a comparison holds.
 pub(crate) fn compare(terms: &mut Terms, condition: FloatCC, x: Term, y: Term) -> Term {
-    let [x_nan, y_nan] = [x, y].map(|operand| is_nan(terms, operand));
-    let unordered = terms.or(x_nan, y_nan);
-    let ordered = terms.not(unordered);
-    let either = terms.bit_or(x, y);
-    let magnitudes = magnitude(terms, either);
-    let both_zero = crate::int::is_zero(terms, magnitudes);
-    let same = terms.eq(x, y);
-    let as_numbers = terms.or(same, both_zero);
-    let equal = terms.and(ordered, as_numbers);
-    let different = terms.not(as_numbers);
-    let apart = terms.and(ordered, different);
-    let [before, behind] = [(x, y), (y, x)].map(|(a, b)| precedes(terms, a, b));
-    let [less, greater] = [before, behind].map(|order| terms.and(apart, order));
-    let parts: &[Term] = match condition {
-        FloatCC::Ordered => &[ordered],
-        FloatCC::Unordered => &[unordered],
-        FloatCC::Equal => &[equal],
-        FloatCC::NotEqual => &[unordered, less, greater],
-        FloatCC::OrderedNotEqual => &[less, greater],
-        FloatCC::UnorderedOrEqual => &[unordered, equal],
-        FloatCC::LessThan => &[less],
-        FloatCC::LessThanOrEqual => &[less, equal],
-        FloatCC::GreaterThan => &[greater],
-        FloatCC::GreaterThanOrEqual => &[greater, equal],
-        FloatCC::UnorderedOrLessThan => &[unordered, less],
-        FloatCC::UnorderedOrLessThanOrEqual => &[unordered, less, equal],
-        FloatCC::UnorderedOrGreaterThan => &[unordered, greater],
-        FloatCC::UnorderedOrGreaterThanOrEqual => &[unordered, greater, equal],
+    use Relation::{Equal, Greater, Less, Unordered};
+    let relations: &[Relation] = match condition {
+        FloatCC::Ordered => {
+            let unordered = terms.any_relation([x, y], &[Unordered]);
+            return terms.not(unordered);
+        }
+        FloatCC::Unordered => &[Unordered],
+        FloatCC::Equal => &[Equal],
+        FloatCC::NotEqual => &[Unordered, Less, Greater],
+        FloatCC::OrderedNotEqual => &[Less, Greater],
+        FloatCC::UnorderedOrEqual => &[Unordered, Equal],
+        FloatCC::LessThan => &[Less],
+        FloatCC::LessThanOrEqual => &[Less, Equal],
+        FloatCC::GreaterThan => &[Greater],
+        FloatCC::GreaterThanOrEqual => &[Greater, Equal],
+        FloatCC::UnorderedOrLessThan => &[Unordered, Less],
+        FloatCC::UnorderedOrLessThanOrEqual => &[Unordered, Less, Equal],
+        FloatCC::UnorderedOrGreaterThan => &[Unordered, Greater],
+        FloatCC::UnorderedOrGreaterThanOrEqual => &[Unordered, Greater, Equal],
     };
-    terms.any(parts.iter().copied())
+    terms.any_relation([x, y], relations)
 }
 
 /// Returns the comparison as 1 or 0.
@@ -135,21 +98,21 @@ pub(crate) fn compared(terms: &mut Terms, condition: FloatCC, x: Term, y: Term) 
 
 /// Returns the smaller operand, or a NaN if an operand is one.
 pub(crate) fn min(terms: &mut Terms, x: Term, y: Term) -> Term {
-    let before = precedes(terms, y, x);
+    let before = terms.precedes(y, x);
     let smaller = terms.ite(before, y, x);
     or_nan(terms, [x, y], smaller)
 }
 
 /// Returns the larger operand, or a NaN if an operand is one.
 pub(crate) fn max(terms: &mut Terms, x: Term, y: Term) -> Term {
-    let before = precedes(terms, x, y);
+    let before = terms.precedes(x, y);
     let larger = terms.ite(before, y, x);
     or_nan(terms, [x, y], larger)
 }
 
 fn or_nan(terms: &mut Terms, operands: [Term; 2], number: Term) -> Term {
     let width = terms.width(number);
-    let nans = operands.map(|operand| is_nan(terms, operand));
+    let nans = operands.map(|operand| terms.is_nan(operand));
     let any = terms.or(nans[0], nans[1]);
     let nan = canonical_nan(terms, width);
     terms.ite(any, nan, number)
@@ -176,7 +139,7 @@ pub(crate) fn to_integer(terms: &mut Terms, x: Term, width: u32, is_signed: bool
     let within = terms.and(below, above);
     let op = if is_signed { FloatOp::ToSigned } else { FloatOp::ToUnsigned };
     let integer = terms.float(op, &[x], width);
-    let nan = is_nan(terms, x);
+    let nan = terms.is_nan(x);
     (integer, [nan, terms.not(within)])
 }
 

@@ -141,7 +141,7 @@ impl Meaning<'_, '_> {
             Opcode::Fmin if self.ty.is_scalar() => return Some(self.float2(float::min)),
             Opcode::Fmax if self.ty.is_scalar() => return Some(self.float2(float::max)),
             Opcode::Fneg => self.lanes1(float::negated),
-            Opcode::Fabs => self.lanes1(float::magnitude),
+            Opcode::Fabs => self.lanes1(Terms::magnitude),
             Opcode::Fcopysign => self.lanes2(float::copysign),
 
             // Floating point, by the solvers' theory.
@@ -305,7 +305,7 @@ impl Meaning<'_, '_> {
     }
 
     fn with_nan(self, result: Term) -> Outcome {
-        let open = float::is_nan(self.terms, result);
+        let open = self.terms.is_nan(result);
         let operands = self.operands.iter().map(|operand| operand.bits).collect();
         Outcome { nan: Some(NanChoice { open, operands }), ..Outcome::values(self.terms, [result]) }
     }

@@ -48,6 +48,7 @@ mod substitute;
 mod term;
 
 pub use bits::{Bits, MAX_WIDTH, Sort, Value};
+pub use build::Relation;
 pub use evaluate::{Evaluator, Model};
 pub use float_op::FloatOp;
 pub use polynomial::equal_polynomials;

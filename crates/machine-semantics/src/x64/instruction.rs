@@ -1,5 +1,7 @@
 //! Instructions in the terms of the manual.
 
+use super::vector::Vector;
+
 /// A decoded instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Instruction {
@@ -171,6 +173,8 @@ pub enum Operation {
     Nop,
     /// `mfence`.
     Mfence,
+    /// An operation on vector registers.
+    Vector(Vector),
 }
 
 /// Operations of the first 64 opcodes, by the number in their encoding.
@@ -273,7 +277,9 @@ impl Instruction {
             | Operation::Blsmsk
             | Operation::Blsr => Some("bmi1"),
             Operation::Bzhi | Operation::Mulx | Operation::Shiftx(_) => Some("bmi2"),
+            Operation::Vector(vector @ Vector::Fma { .. }) => vector.feature(),
             _ if self.vex => Some("avx"),
+            Operation::Vector(vector) => vector.feature(),
             _ => None,
         }
     }

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `instruction.rs` | [`Instruction`] |
+//! | `vector.rs` | [`Vector`]: operations on vector registers |
 //! | `decode/` | [`decode`]: bytes to instruction |
 //! | `step/` | [`step`]: the meaning of an instruction |
 //!
@@ -11,10 +12,12 @@
 mod decode;
 mod instruction;
 mod step;
+mod vector;
 
 pub use decode::decode;
 pub use instruction::{Alu, Base, BitTest, Condition, Instruction, Memory, Operand, Operation, Shift};
 pub use step::step;
+pub use vector::{Bitwise, FloatBinary, Floats, Vector};
 
 /// Number of the carry flag among the flags of a state.
 pub const CF: usize = 0;

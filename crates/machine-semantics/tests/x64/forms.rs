@@ -49,6 +49,7 @@ pub(crate) fn all() -> Vec<String> {
     bits(&mut forms);
     exchanges(&mut forms);
     control(&mut forms);
+    floats(&mut forms);
     forms
 }
 
@@ -270,4 +271,82 @@ fn control(forms: &mut Vec<String>) {
         .map(String::from),
     );
     forms.extend(["ret", "ret 8", "nop", "endbr64", "pause", "mfence", "data16 nop", ".nops 9"].map(String::from));
+}
+
+fn floats(forms: &mut Vec<String>) {
+    let at = |size: u32| memory(size, "rsi + 8");
+    for (suffix, size) in [("ss", 32), ("sd", 64), ("ps", 128), ("pd", 128)] {
+        let at = at(size);
+        for op in ["add", "sub", "mul", "div", "min", "max"] {
+            forms.extend([format!("{op}{suffix} xmm1, xmm9"), format!("{op}{suffix} xmm10, {at}")]);
+            forms.extend([format!("v{op}{suffix} xmm1, xmm9, xmm3"), format!("v{op}{suffix} xmm9, xmm2, {at}")]);
+            forms.push(format!("{op}{suffix} xmm4, xmm4"));
+        }
+        for op in 0..8 {
+            forms.extend([format!("cmp{suffix} xmm1, xmm9, {op}"), format!("vcmp{suffix} xmm8, xmm9, {at}, {op}")]);
+        }
+        forms.extend([format!("sqrt{suffix} xmm1, xmm9"), format!("sqrt{suffix} xmm9, {at}")]);
+        let v = if size == 128 { "" } else { "xmm3, " };
+        forms.push(format!("vsqrt{suffix} xmm1, {v}xmm9"));
+        for op in ["fmadd", "fmsub", "fnmadd", "fnmsub"] {
+            for order in [132, 213, 231] {
+                forms.push(format!("v{op}{order}{suffix} xmm1, xmm9, xmm3"));
+                forms.push(format!("v{op}{order}{suffix} xmm9, xmm2, {at}"));
+            }
+        }
+    }
+    for (suffix, size) in [("ss", 32), ("sd", 64)] {
+        let at = at(size);
+        for mode in [0, 1, 2, 3, 8, 9, 10, 11] {
+            forms.extend([
+                format!("round{suffix} xmm1, xmm9, {mode}"),
+                format!("vround{suffix} xmm1, xmm9, {at}, {mode}"),
+            ]);
+        }
+        for op in ["ucomi", "comi", "vucomi"] {
+            forms.extend([format!("{op}{suffix} xmm1, xmm9"), format!("{op}{suffix} xmm9, {at}")]);
+        }
+        for condition in CONDITIONS {
+            forms.push(format!("ucomi{suffix} xmm1, xmm2; set{condition} al"));
+        }
+        forms.extend([format!("mov{suffix} xmm1, xmm9"), format!("{{store}} mov{suffix} xmm1, xmm9")]);
+        forms.extend([format!("mov{suffix} xmm1, {at}"), format!("mov{suffix} {at}, xmm9")]);
+        forms.extend([format!("vmov{suffix} xmm1, xmm9, xmm3"), format!("{{store}} vmov{suffix} xmm9, xmm2, xmm10")]);
+        forms.extend([format!("vmov{suffix} xmm1, {at}"), format!("vmov{suffix} {at}, xmm9")]);
+        for general in [32, 64] {
+            let (a, b) = (name(general, 9), memory(general, "r8"));
+            forms.extend([format!("cvtsi2{suffix} xmm1, {a}"), format!("cvtsi2{suffix} xmm9, {b}")]);
+            forms.extend([format!("vcvtsi2{suffix} xmm1, xmm2, {a}"), format!("cvtt{suffix}2si {a}, xmm9")]);
+            forms.extend([format!("cvtt{suffix}2si {a}, {at}"), format!("vcvtt{suffix}2si {a}, xmm1")]);
+        }
+    }
+    let (single, double, whole) = (at(32), at(64), at(128));
+    forms.extend(
+        ["cvtss2sd xmm1, xmm9", "cvtsd2ss xmm9, xmm1", "vcvtss2sd xmm1, xmm2, xmm3", "vcvtsd2ss xmm1, xmm2, xmm9"]
+            .map(String::from),
+    );
+    forms.extend([format!("cvtss2sd xmm1, {single}"), format!("cvtsd2ss xmm1, {double}")]);
+    for op in ["movaps", "movups", "movapd", "movupd", "movdqa", "movdqu"] {
+        for v in ["", "v"] {
+            forms.extend([
+                format!("{v}{op} xmm1, xmm9"),
+                format!("{v}{op} xmm9, {whole}"),
+                format!("{v}{op} {whole}, xmm9"),
+            ]);
+        }
+        forms.push(format!("{{store}} {op} xmm9, xmm2"));
+    }
+    for op in ["andps", "andnps", "orps", "xorps", "andpd", "andnpd", "orpd", "xorpd", "pand", "pandn", "por", "pxor"] {
+        forms.extend([format!("{op} xmm1, xmm9"), format!("{op} xmm9, {whole}"), format!("{op} xmm9, xmm9")]);
+        forms.extend([format!("v{op} xmm1, xmm9, xmm3"), format!("v{op} xmm1, xmm9, {whole}")]);
+    }
+    for v in ["", "v"] {
+        forms.extend(
+            ["movd xmm1, r9d", "movd eax, xmm9", "movq xmm9, rcx", "movq r10, xmm1", "movq xmm1, xmm9"]
+                .map(|text| format!("{v}{text}")),
+        );
+        forms.extend([format!("{v}movd xmm1, {single}"), format!("{v}movd {single}, xmm9")]);
+        forms.extend([format!("{v}movq xmm1, {double}"), format!("{v}movq {double}, xmm9")]);
+    }
+    forms.extend(["{store} movq xmm1, xmm9".to_string(), ".byte 0x66, 0x48, 0x0f, 0x6e, 0x4e, 8".to_string()]);
 }

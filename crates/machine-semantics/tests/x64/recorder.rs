@@ -2,7 +2,7 @@
 
 use crate::x64::processor::{Code, MEMORY, MEMORY_SIZE, Snapshot};
 use crate::x64::states::{FLAG_BITS, Random};
-use kingpost_machine_semantics::x64::{self, Instruction};
+use kingpost_machine_semantics::x64::{self, FloatBinary, Instruction, Operation, Vector};
 use kingpost_machine_semantics::{Access, At, Flow, State, World};
 use kingpost_smt::{Bits, Evaluator, Model, Sort, Term, Terms, Value};
 
@@ -257,7 +257,8 @@ impl Form {
         for number in 0..WORDS {
             let [ours, open, theirs] = [expected, other, after].map(|state| word(state, number));
             let defined = !(ours ^ open);
-            if (ours ^ theirs) & defined != 0 {
+            let is_nan = (16..48).contains(&number) && self.computes_floats() && are_nans(ours, theirs);
+            if (ours ^ theirs) & defined != 0 && !is_nan {
                 let kind = match number {
                     0..16 => "general register",
                     16..48 => "half of a vector register",
@@ -268,6 +269,17 @@ impl Form {
         }
         let memory = |state: &Snapshot| format!("{:02x?}", state.memory);
         (expected.memory != after.memory).then(|| format!("memory: {} for {}", memory(expected), memory(after)))
+    }
+
+    /// Returns `true` if a result may be a NaN, whose bits the terms leave open.
+    fn computes_floats(&self) -> bool {
+        self.instructions.iter().any(|instruction| match instruction.operation {
+            Operation::Vector(Vector::Float { op, .. }) => !matches!(op, FloatBinary::Min | FloatBinary::Max),
+            Operation::Vector(vector) => {
+                matches!(vector, Vector::Sqrt(_) | Vector::Round(_) | Vector::Fma { .. } | Vector::Convert(_))
+            }
+            _ => false,
+        })
     }
 
     fn describe(&self, before: &Snapshot) -> String {
@@ -287,4 +299,17 @@ fn word(state: &Snapshot, number: usize) -> u64 {
         16..48 => state.vector[(number - 16) / 2][number % 2],
         _ => FLAG_BITS.iter().fold(0, |mask, bit| mask | 1 << bit) & state.rflags,
     }
+}
+
+/// Returns `true` if two words differ only in the bits of quiet NaNs, of 64 bits or of 32.
+fn are_nans(ours: u64, theirs: u64) -> bool {
+    let is_nan = |word: u64| f64::from_bits(word).is_nan();
+    let is_nan_32 = |word: u64| f32::from_bits(word as u32).is_nan();
+    if is_nan(ours) && is_nan(theirs) && theirs >> 51 & 1 == 1 {
+        return true;
+    }
+    [0, 32].into_iter().all(|at| {
+        let (a, b) = (ours >> at & 0xffff_ffff, theirs >> at & 0xffff_ffff);
+        a == b || is_nan_32(a) && is_nan_32(b) && b >> 22 & 1 == 1
+    })
 }

@@ -46,6 +46,33 @@ impl Random {
         }
     }
 
+    /// Returns bits that are likely to be a corner of a float of `width` bits.
+    fn float(&mut self, width: u32) -> u64 {
+        let (digits, bias) = if width == 32 { (23, 127) } else { (52, 1023) };
+        let sign = self.below(2) << (width - 1);
+        let significand = self.next() & ((1 << digits) - 1);
+        let infinity = ((1 << (width - 1 - digits)) - 1) << digits;
+        let corners = [0, 1, (1 << digits) - 1, 1 << digits, bias << digits, infinity, infinity - 1];
+        let magnitude = match self.below(8) {
+            0 | 1 => corners[self.below(7) as usize],
+            2 => infinity | significand,
+            3 => significand,
+            // Integers and halves, up to the limits of integers.
+            4 | 5 => (bias + self.below(68) - 2) << digits | significand & u64::MAX << self.below(digits.into()),
+            _ => (bias - 3 + self.below(6)) << digits | significand,
+        };
+        sign | magnitude & (u64::MAX >> (65 - width))
+    }
+
+    /// Returns half a vector: an integer, or floats.
+    fn half(&mut self) -> u64 {
+        match self.below(5) {
+            0 => self.number(),
+            1 | 2 => self.float(64),
+            _ => self.float(32) << 32 | self.float(32),
+        }
+    }
+
     /// Returns a random state.
     fn state(&mut self) -> Snapshot {
         let mut general = [0; 16];
@@ -57,10 +84,20 @@ impl Random {
         for bit in FLAG_BITS.into_iter().chain([AF_BIT]) {
             rflags |= self.below(2) << bit;
         }
-        let vector = [(); 16].map(|()| [self.number(), self.number()]);
+        let mut vector = [[0; 2]; 16];
+        for number in 0..16 {
+            let other = self.below(16) as usize;
+            vector[number] =
+                if other < number && self.below(4) == 0 { vector[other] } else { [self.half(), self.half()] };
+        }
         let mut memory = [0; MEMORY_SIZE];
         for chunk in memory.chunks_exact_mut(8) {
-            let value = if self.below(4) == 0 { general[self.below(16) as usize] } else { self.number() };
+            let value = match self.below(6) {
+                0 => general[self.below(16) as usize],
+                1 => vector[self.below(16) as usize][0],
+                2 | 3 => self.half(),
+                _ => self.number(),
+            };
             chunk.copy_from_slice(&value.to_le_bytes());
         }
         Snapshot { general, rflags, vector, memory, exit: 0 }

@@ -13,14 +13,18 @@
 //! | `arithmetic.rs` | sums, products, quotients, remainders |
 //! | `bitwise.rs` | shifts and operations on bits |
 //! | `width.rs` | concatenation, extraction, extension |
+//! | `float_order.rs` | order of floats |
 //! | `count.rs` | operations composed of others: rotations, counts and orders of bits |
 
 mod arithmetic;
 mod bitwise;
 mod compare;
 mod count;
+mod float_order;
 mod logic;
 mod width;
+
+pub use float_order::Relation;
 
 use crate::bits::{Bits, Sort, Value};
 use crate::evaluate::apply;

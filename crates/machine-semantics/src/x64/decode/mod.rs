@@ -5,6 +5,7 @@
 mod one_byte;
 mod reader;
 mod two_byte;
+mod vector;
 mod vex;
 
 use super::instruction::{Alu, Condition, Instruction, Operand, Operation, Shift};

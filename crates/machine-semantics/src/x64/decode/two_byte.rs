@@ -3,7 +3,7 @@
 use super::super::instruction::{BitTest, Instruction, Operand, Operation};
 use super::one_byte::{reg_rm, rm_reg};
 use super::reader::{Mandatory, Reader, Rm, unknown};
-use super::{condition, instruction};
+use super::{condition, instruction, vector};
 use crate::world::Undecoded;
 
 type Decoded = Result<Instruction, Undecoded>;
@@ -11,6 +11,17 @@ type Decoded = Result<Instruction, Undecoded>;
 /// Decodes the instruction after the byte 0F.
 pub(super) fn decode(reader: &mut Reader) -> Decoded {
     let opcode = reader.byte()?;
+    match opcode {
+        0x10..=0x17 | 0x28..=0x2f | 0x50..=0x7f | 0xc2 | 0xc4..=0xc6 | 0xd0..=0xff => {
+            return vector::legacy(reader, 1, opcode);
+        }
+        0x38 | 0x3a => {
+            let map = if opcode == 0x38 { 2 } else { 3 };
+            let opcode = reader.byte()?;
+            return vector::legacy(reader, map, opcode);
+        }
+        _ => {}
+    }
     match (reader.repeat, opcode) {
         (Mandatory::F3, 0x1e) => return endbr64(reader),
         (Mandatory::F3, 0xb8) => return reg_rm(reader, Operation::Popcnt, false),

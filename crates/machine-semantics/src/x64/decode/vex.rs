@@ -1,8 +1,8 @@
 //! Opcodes with a VEX prefix (2.3).
 
 use super::super::instruction::{Instruction, Operand, Operation, Shift};
-use super::instruction;
 use super::reader::{Mandatory, Reader, unknown};
+use super::{instruction, vector};
 use crate::world::Undecoded;
 
 type Decoded = Result<Instruction, Undecoded>;
@@ -14,6 +14,7 @@ pub(super) fn decode(reader: &mut Reader, is_long: bool) -> Decoded {
     match map {
         2 => map_38(reader, mandatory, opcode),
         3 => map_3a(reader, mandatory, opcode),
+        1 => vector::decode(reader, map, mandatory, opcode),
         _ => unknown(),
     }
 }
@@ -40,7 +41,7 @@ fn map_38(reader: &mut Reader, mandatory: Mandatory, opcode: u8) -> Decoded {
         (0xf7, Mandatory::P66) => general(reader, Operation::Shiftx(Shift::Shl), Order::RegRmV),
         (0xf7, Mandatory::F3) => general(reader, Operation::Shiftx(Shift::Sar), Order::RegRmV),
         (0xf7, Mandatory::F2) => general(reader, Operation::Shiftx(Shift::Shr), Order::RegRmV),
-        _ => unknown(),
+        _ => vector::decode(reader, 2, mandatory, opcode),
     }
 }
 
@@ -52,7 +53,7 @@ fn map_3a(reader: &mut Reader, mandatory: Mandatory, opcode: u8) -> Decoded {
             let operands = [Operand::Register(modrm.reg), reader.rm_general(modrm.rm, size), reader.imm8()?];
             Ok(instruction(Operation::Shiftx(Shift::Ror), size, operands))
         }
-        _ => unknown(),
+        _ => vector::decode(reader, 3, mandatory, opcode),
     }
 }
 

@@ -5,7 +5,7 @@ use super::super::{CF, OF, PF, SF, ZF};
 use super::Step;
 use crate::flag::{Flag, Property, Source};
 use crate::world::World;
-use kingpost_smt::Term;
+use kingpost_smt::{Relation, Term};
 
 impl<W: World> Step<'_, W> {
     pub(super) fn flag(&mut self, number: usize) -> Term {
@@ -48,6 +48,9 @@ impl<W: World> Step<'_, W> {
 
     /// Returns a condition as a boolean (volume 1, appendix B). Odd conditions are the complements of even ones.
     pub(super) fn condition(&mut self, condition: Condition) -> Term {
+        if let Some(holds) = self.relation(condition) {
+            return holds;
+        }
         let (holds, is_complement) = match condition {
             Condition::O => (self.flag(OF), false),
             Condition::No => (self.flag(OF), true),
@@ -67,6 +70,25 @@ impl<W: World> Step<'_, W> {
             Condition::G => (self.less_or_equal(), true),
         };
         if is_complement { self.terms().not(holds) } else { holds }
+    }
+
+    /// Returns a condition after a comparison of floats, which is a relation of them.
+    fn relation(&mut self, condition: Condition) -> Option<Term> {
+        use Relation::{Equal, Greater, Less, Unordered};
+        let Flag::Of(source @ Source::Floats(a, b), Property::Carry) = self.state.flags[CF] else { return None };
+        if self.state.flags[ZF] != Flag::Of(source, Property::Zero) {
+            return None;
+        }
+        let relations: &[Relation] = match condition {
+            Condition::B => &[Unordered, Less],
+            Condition::Ae => &[Greater, Equal],
+            Condition::E => &[Unordered, Equal],
+            Condition::Ne => &[Less, Greater],
+            Condition::Be => &[Unordered, Less, Equal],
+            Condition::A => &[Greater],
+            _ => return None,
+        };
+        Some(self.terms().any_relation([a, b], relations))
     }
 
     /// Returns the operands if a difference set the flags. Its conditions are comparisons of the operands.

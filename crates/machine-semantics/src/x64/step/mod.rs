@@ -10,16 +10,20 @@
 //! | `multiply.rs` | products and quotients |
 //! | `bits.rs` | counts of bits, single bits, byte order |
 //! | `exchange.rs` | exchanges, atomic if they lock |
+//! | `vector.rs` | vector registers: moves, operations on all bits |
+//! | `float.rs` | floats |
 //! | `control.rs` | stack, jumps, calls |
 
 mod bits;
 mod control;
 mod exchange;
 mod flags;
+mod float;
 mod integer;
 mod multiply;
 mod operands;
 mod shift;
+mod vector;
 
 use super::CF;
 use super::instruction::{Instruction, Operand, Operation};
@@ -118,6 +122,7 @@ impl<W: World> Step<'_, W> {
             }
             Operation::Nop => {}
             Operation::Mfence => self.world.fence(),
+            Operation::Vector(vector) => self.vector(vector),
             Operation::Jmp => return self.jmp(),
             Operation::Jcc(condition) => return self.jcc(condition),
             Operation::Call => return self.call(),
