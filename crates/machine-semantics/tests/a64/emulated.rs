@@ -24,8 +24,8 @@ const BATCH: usize = 500;
 const TOOLS: [&str; 2] = ["aarch64-linux-gnu-gcc", "qemu-aarch64"];
 
 /// Returns `true` if a tool is missing. That is an error, unless the environment allows tools to be missing.
-fn is_missing(test: &str) -> bool {
-    let missing = TOOLS.iter().find(|tool| Command::new(tool).arg("--version").output().is_err());
+pub(crate) fn is_missing(test: &str, tools: &[&str]) -> bool {
+    let missing = tools.iter().find(|tool| Command::new(tool).arg("--version").output().is_err());
     if let Some(tool) = missing {
         let may_skip = std::env::var_os("KINGPOST_WITHOUT_TOOLS").is_some();
         assert!(may_skip, "{test} needs {tool}, which `make deps` installs; KINGPOST_WITHOUT_TOOLS=1 skips the test");
@@ -329,7 +329,7 @@ fn same(ours: &Concrete, theirs: &Concrete, lanes: Option<u32>) -> bool {
 }
 
 fn compare(test: &str, forms: &[Form], are_floats: bool) {
-    if is_missing(test) {
+    if is_missing(test, &TOOLS) {
         return;
     }
     let cases = std::env::var("KINGPOST_CASES").map_or(200, |text| text.parse().unwrap());
