@@ -4,7 +4,9 @@
 //! under these states. `KINGPOST_CASES=100000` runs as many states for each form.
 
 use super::forms::{self, Form};
+use super::scalars;
 use super::states::{BYTES, Concrete, Random, WINDOW};
+use super::vectors;
 use kingpost_machine_semantics::a64::{self, C, N, SP, V, Z};
 use kingpost_machine_semantics::{Access, At, Flow, State, World};
 use kingpost_smt::{Bits, Evaluator, Model, Sort, Term, Terms, Value};
@@ -374,31 +376,31 @@ fn compare(test: &str, forms: &[Form], are_floats: bool) {
 
 #[test]
 fn integers_agree_with_the_emulator() {
-    compare("integers_agree_with_the_emulator", &forms::all(forms::INTEGERS), false);
+    compare("integers_agree_with_the_emulator", &forms::all(scalars::INTEGERS), false);
 }
 
 #[test]
 fn branches_agree_with_the_emulator() {
-    compare("branches_agree_with_the_emulator", &forms::all(forms::BRANCHES), false);
+    compare("branches_agree_with_the_emulator", &forms::all(scalars::BRANCHES), false);
 }
 
 #[test]
 fn floats_agree_with_the_emulator() {
-    let mut forms = forms::with_width(forms::CONVERSIONS);
-    forms.extend(forms::all(forms::FLOATS));
+    let mut forms = forms::with_width(scalars::CONVERSIONS);
+    forms.extend(forms::all(scalars::FLOATS));
     compare("floats_agree_with_the_emulator", &forms, true);
 }
 
 #[test]
 fn vectors_agree_with_the_emulator() {
-    let mut forms = forms::arranged(forms::VECTORS);
-    forms.extend(forms::all(forms::MOVES));
+    let mut forms = forms::arranged(vectors::VECTORS);
+    forms.extend(forms::all(vectors::MOVES));
     compare("vectors_agree_with_the_emulator", &forms, false);
 }
 
 #[test]
 fn vectors_of_floats_agree_with_the_emulator() {
-    let mut forms = forms::arranged(forms::FLOAT_VECTORS);
-    forms.extend(forms::with_width(forms::FLOAT_WIDTHS));
+    let mut forms = forms::arranged(vectors::FLOAT_VECTORS);
+    forms.extend(forms::with_width(vectors::FLOAT_WIDTHS));
     compare("vectors_of_floats_agree_with_the_emulator", &forms, true);
 }

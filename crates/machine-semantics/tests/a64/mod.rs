@@ -2,5 +2,7 @@
 
 mod emulated;
 mod forms;
+mod scalars;
 mod states;
+mod vectors;
 mod words;
