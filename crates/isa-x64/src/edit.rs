@@ -24,24 +24,7 @@ pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
         return encode(row, &Args { mem, ..Args::regs(&regs.to_array()[..regs.len()]) }, buffer);
     }
     let place = mem.map_or(RmBytes::default(), RmBytes::in_frame);
-    match row.0 {
-        MOVE => usual_edit::<MOVE>(regs, place, buffer),
-        FILL => usual_edit::<FILL>(regs, place, buffer),
-        SPILL => usual_edit::<SPILL>(regs, place, buffer),
-        _ => assemble(row, &RECIPES[usize::from(row.0)], regs, place, 0, buffer),
-    }
-}
-
-const MOVE: u16 = rows::MOV_RR.of(64).0;
-const FILL: u16 = rows::MOV_RM.of(64).0;
-const SPILL: u16 = rows::MOV_MR.of(64).0;
-
-/// Emits an edit of one of the few rows that most edits have. The constant parts of a row's encodings are computed
-/// when the compiler is built. Without these rows, compilation takes 0.3 % more instructions (`make gate`, `x86_64
-/// fused none`).
-#[inline(never)]
-fn usual_edit<const ROW: u16>(regs: Regs, place: RmBytes, buffer: &mut Buffer) {
-    assemble(RowId(ROW), &const { RECIPES[ROW as usize] }, regs, place, 0, buffer);
+    assemble(row, &RECIPES[usize::from(row.0)], regs, place, 0, buffer);
 }
 
 fn move_row(reg: PReg, width: u8) -> RowId {

@@ -92,9 +92,6 @@ impl Fused {
                 return self.drop_inst(lower, at, Reg::NONE);
             }
         }
-        if self.fixed(lower, at) {
-            return;
-        }
         let selected = Selected::new(lower, &lower.sequence()[at]);
         let mut placement = Placement::default();
         if self.find_registers(lower, &selected, &mut placement) {

@@ -33,7 +33,6 @@
 //! | `walk.rs` | the walk: instructions from lowering, and the items added for them |
 //! | `state.rs` | values, and the registers that they are in |
 //! | `plain.rs` | instructions with operands in any registers |
-//! | `fixed.rs` | instructions with all operands in fixed registers |
 //! | `constrained.rs` | all other instructions |
 //! | `edges.rs`, `heads.rs` | heads and ends of blocks |
 //! | `selected.rs` | an instruction with its operands |
@@ -46,7 +45,6 @@
 
 mod constrained;
 mod edges;
-mod fixed;
 mod heads;
 mod log;
 mod loops;

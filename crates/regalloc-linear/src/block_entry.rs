@@ -31,11 +31,8 @@ const MAX_PARAMS_IN_MEMORY: usize = 2;
 impl Scan<'_, '_> {
     pub(crate) fn start_block(&mut self, at: BlockIndex) {
         let block = self.order.block(at);
-        if block.falls_through(at)
-            && let (Some((edge, _)), false) = (block.inherits(), block.receives)
-        {
+        if block.falls_through(at) && block.inherits().is_some() && !block.receives {
             self.close_dead(block.start());
-            self.scan.blocks[at.index()].unchanged_edge = edge.into();
             return;
         }
         let block = *block;
@@ -46,10 +43,6 @@ impl Scan<'_, '_> {
             None => self.close_all(block.start()),
         }
         let begins = block.receives && self.begin_values(&block, best_pred.map(|(edge, _)| edge));
-        self.scan.blocks[at.index()].unchanged_edge = match best_pred {
-            Some((edge, _)) if !begins => edge.into(),
-            _ => None.into(),
-        };
         self.scan.blocks[at.index()].resolve = begins || preds.len() >= 2 || best_pred.is_none();
         if let (Some((edge, _)), true) = (best_pred, preds.len() >= 2) {
             self.reload_at_head(at);
@@ -378,7 +371,6 @@ impl Scan<'_, '_> {
         let since_def = self.last_interval(vreg).is_some_and(|interval| interval.since_def);
         self.close(reg, start);
         self.open(vreg, to, start, since_def);
-        self.scan.blocks[at.index()].unchanged_edge = None.into();
     }
 
     /// Returns a register in which no clobber point evicts the value: a free register, or a register whose value

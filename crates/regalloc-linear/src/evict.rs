@@ -336,7 +336,6 @@ impl Scan<'_, '_> {
             if good != 0 {
                 let reg = self.pick_register(vreg, good, point, Reg::NONE);
                 self.open(vreg, reg, point, false);
-                self.scan.blocks[at.index()].unchanged_edge = None.into();
             }
         }
     }

@@ -33,7 +33,7 @@ use crate::split_intervals::{Occupancy, SplitInterval};
 use crate::values::{IntervalId, NONE, Value, Values};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
-use kingpost_regalloc::{AllocError, Allocation, Diagnostics, Edge, Event, Inst, Loc, MachineEnv, Problem, VReg};
+use kingpost_regalloc::{AllocError, Allocation, Diagnostics, Event, Inst, Loc, MachineEnv, Problem, VReg};
 use kingpost_regalloc_common::matching::Matching;
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{Position, ProgPoint};
@@ -89,8 +89,6 @@ pub(crate) struct BlockState {
     /// The list of split intervals at its head, and at its end; empty if no edge needs it.
     pub(crate) at_head: Range<u32>,
     pub(crate) at_end: Range<u32>,
-    /// An edge into it that needs no moves, because all registers are unchanged.
-    pub(crate) unchanged_edge: PackedOption<Edge>,
     /// Whether edges into it may need moves.
     pub(crate) resolve: bool,
 }
@@ -276,7 +274,6 @@ impl Scan<'_, '_> {
     /// Cuts off the closed intervals of a value, up to `id`, at the block head `point`. Takes one step for each
     /// interval that is cut.
     pub(crate) fn cut_back(&mut self, id: IntervalId, point: ProgPoint) {
-        self.forget_unchanged_edge(point);
         let mut next = Some(id);
         while let Some(id) = next {
             let interval = self.scan.occupancy.intervals[id];
@@ -292,12 +289,6 @@ impl Scan<'_, '_> {
             }
             cut.to = interval.from;
             next = interval.prev.expand();
-            self.forget_unchanged_edge(interval.from);
         }
-    }
-
-    /// Records, if `point` is at the head of a block, that all edges into it may need moves.
-    fn forget_unchanged_edge(&mut self, point: ProgPoint) {
-        self.scan.blocks[self.order.index_at(point.position()).index()].unchanged_edge = None.into();
     }
 }

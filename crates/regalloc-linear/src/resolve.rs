@@ -294,11 +294,9 @@ impl Resolution<'_> {
             }
         }
         for &edge in self.input.problem.preds(block.block) {
-            if scan.blocks[at.index()].unchanged_edge != edge.into() {
-                let first = self.s.moves.len() as u32;
-                self.edge(edge, start);
-                self.s.ranges[edge.index()] = first..self.s.moves.len() as u32;
-            }
+            let first = self.s.moves.len() as u32;
+            self.edge(edge, start);
+            self.s.ranges[edge.index()] = first..self.s.moves.len() as u32;
         }
         for &id in scan.map(&scan.blocks[at.index()].at_head) {
             self.values[scan.occupancy.intervals[id].vreg].current_reg = Reg::NONE;

@@ -59,7 +59,7 @@ pub(crate) fn resolve(
     for edge in input.problem.edges() {
         let (from, to) = (input.problem.edge(edge).from, input.problem.edge(edge).to);
         let head = input.order.index(to);
-        if !scan.blocks[head.index()].resolve || scan.blocks[head.index()].unchanged_edge == edge.into() {
+        if !scan.blocks[head.index()].resolve {
             continue;
         }
         let start = input.order.block(head).start();

@@ -69,7 +69,7 @@ impl ReloadPlan {
         self.edge_pool.clear();
         reset(&mut self.met, input.problem.vregs.len(), Default::default());
         for (index, block) in input.order.blocks().iter().skip(1) {
-            if block.inherits().is_none() && self.meets_memory(input, plan, index) {
+            if block.inherits().is_none() {
                 for entry in input.live.entries(index).iter().filter(|entry| !entry.next.is_dead()) {
                     self.met[entry.vreg.index()].0 = index.into();
                 }
@@ -87,15 +87,6 @@ impl ReloadPlan {
     pub(crate) fn exchange(&mut self, plan: &mut SpillPlan) {
         std::mem::swap(&mut self.placements, &mut plan.placements);
         std::mem::swap(&mut self.transfers, &mut plan.transfers);
-    }
-
-    /// Returns `true` if a value at the head of a joined block is ever stored. Most joins have no such value, so
-    /// that their edges need no transfers: 0.1 % of all instructions of compilation (`make gate`, `x86_64 ssa none`).
-    fn meets_memory(&self, input: &SpillInput, plan: &SpillPlan, index: BlockIndex) -> bool {
-        let is_stored =
-            |vreg: VReg| matches!(self.placements[vreg.index()], Placement::AtDefinition | Placement::AtEvictions);
-        input.live.entries(index).iter().any(|entry| is_stored(entry.vreg))
-            || plan.entry(index).iter().any(|&vreg| input.constraints.remat(vreg).is_some())
     }
 
     /// Frees memory of a large problem that later phases do not need.

@@ -67,9 +67,6 @@ impl Coloring {
         let data = problem.edge(edge);
         let from = input.order.index(data.from);
         let transfers = input.plan.on_edge(edge);
-        if transfers.is_empty() && problem.edge_args(edge).is_empty() && self.is_still(from, to) {
-            return Ok(());
-        }
         self.set_exit(from, true);
         let mut kept = PRegSet::EMPTY;
         for i in self.assignment.entries[to.index()].range() {
@@ -102,12 +99,6 @@ impl Coloring {
         let done = self.moves.resolve(free, (problem, input.env), out, &mut self.sequence);
         out.edits.extend(self.sequence.drain(..).map(|kind| Edit { at, kind }));
         done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })
-    }
-
-    /// Returns `true` if the target's entry is contained in the source's exit, so that no value moves.
-    fn is_still(&self, from: BlockIndex, to: BlockIndex) -> bool {
-        let mut exit = self.assignment.exit(from).iter();
-        self.assignment.entry(to).iter().all(|resident| exit.any(|other| other == resident))
     }
 
     /// Sets or clears the registers of values at the end of a block.
