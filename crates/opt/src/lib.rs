@@ -14,6 +14,7 @@
 //! | `rematerialise.rs` | part of the same pass: cheap values computed again in loops that are short of registers |
 //! | `redundant_loads.rs` | repeated loads of memory that never changes, without an optimizer too |
 //! | `known_bits.rs` | known bits of integers, for the conditions of rules |
+//! | `inline/` | bodies of functions in place of their calls; a module decides, and no pass |
 //! | `rewrite/` | the matcher of the rewrite rules and its queries of the value graph |
 //! | `observer.rs` | simplifications, reported as they happen |
 //! | `cleanup.rs` | the pass of `opt_level=none`: cheap parts of the passes above |
@@ -42,6 +43,7 @@ mod constant_params;
 mod fold;
 mod gvn;
 mod if_convert;
+pub mod inline;
 mod jump_threading;
 pub mod known_bits;
 mod mem2reg;
