@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `bits.rs` | constants: widths up to [`MAX_WIDTH`], arithmetic as SMT-LIB defines it |
 //! | `term.rs` | the arena: terms are hash-consed, children have smaller numbers than parents |
+//! | `hash.rs` | a hasher for terms |
 //! | `build/` | one constructor per operation; each folds constants and rewrites to a normal form |
 //! | `linear.rs` | sums as constant and coefficients: the normal form of addition |
 //! | `polynomial.rs` | products multiplied out: equality for every value of the variables |
@@ -39,6 +40,7 @@ mod build;
 mod evaluate;
 mod float;
 mod float_op;
+mod hash;
 mod linear;
 mod polynomial;
 mod reply;

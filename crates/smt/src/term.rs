@@ -6,6 +6,7 @@
 
 use crate::bits::{Bits, Sort, Value};
 use crate::float_op::FloatOp;
+use crate::hash::BuildTermHasher;
 use std::collections::HashMap;
 
 /// A term of one [`Terms`] arena.
@@ -114,7 +115,7 @@ impl Node {
 #[derive(Default, Debug)]
 pub struct Terms {
     nodes: Vec<(Node, Sort)>,
-    numbers: HashMap<(Node, Sort), Term>,
+    numbers: HashMap<(Node, Sort), Term, BuildTermHasher>,
     names: Vec<String>,
     variables: HashMap<String, Term>,
     raw: bool,
