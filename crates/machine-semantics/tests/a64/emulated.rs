@@ -89,10 +89,16 @@ impl Runner {
 }
 
 /// A world that records the effects of instructions.
-struct Recorder {
-    terms: Terms,
+pub(crate) struct Recorder {
+    pub(crate) terms: Terms,
     loads: Vec<(Access, Term)>,
     stores: Vec<(Access, Term)>,
+}
+
+impl Recorder {
+    pub(crate) fn new() -> Recorder {
+        Recorder { terms: Terms::new(), loads: Vec::new(), stores: Vec::new() }
+    }
 }
 
 impl World for Recorder {
@@ -126,6 +132,8 @@ impl World for Recorder {
 
 /// The terms of a form.
 struct Meaning {
+    /// Text of the form.
+    text: String,
     recorder: Recorder,
     /// The state after, over the variables of the state before.
     after: State,
@@ -136,7 +144,7 @@ struct Meaning {
 
 impl Meaning {
     fn of(form: &Form, words: &[u32]) -> Meaning {
-        let mut recorder = Recorder { terms: Terms::new(), loads: Vec::new(), stores: Vec::new() };
+        let mut recorder = Recorder::new();
         let mut state = State::variables(&mut recorder.terms, "");
         let base = recorder.terms.number(64, CODE.into());
         let mut taken = None;
@@ -163,7 +171,7 @@ impl Meaning {
             };
         }
         let flags = [N, Z, C, V].map(|flag| state.flag(&mut recorder, flag));
-        Meaning { recorder, after: state, flags, taken }
+        Meaning { text: form.text.clone(), recorder, after: state, flags, taken }
     }
 
     /// Returns all terms that are compared.
@@ -183,7 +191,7 @@ impl Meaning {
         if !self.recorder.loads.is_empty() {
             evaluator.evaluate(&model);
             for (number, (access, _)) in self.recorder.loads.iter().enumerate() {
-                let bytes = bytes_at(before, code, word(evaluator, access.address), access.bytes);
+                let bytes = self.bytes_at(before, code, word(evaluator, access.address), access.bytes);
                 let value = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u128::from(byte));
                 model.set(&format!("load{number}"), Value::Bits(Bits::new(8 * bytes.len() as u32, value)));
             }
@@ -198,29 +206,37 @@ impl Meaning {
         for (access, value) in &self.recorder.stores {
             let at = (word(evaluator, access.address).wrapping_sub(MEMORY)) as usize;
             let value = evaluator.value(*value).bits().unwrap().unsigned();
-            after.memory[at..at + usize::from(access.bytes)]
-                .copy_from_slice(&value.to_le_bytes()[..usize::from(access.bytes)]);
+            let size = usize::from(access.bytes);
+            let place = after.memory.get_mut(at..).and_then(|memory| memory.get_mut(..size));
+            let place = place.unwrap_or_else(|| panic!("{} stores outside of the window", self.text));
+            place.copy_from_slice(&value.to_le_bytes()[..size]);
         }
         if let Some((condition, target)) = self.taken {
             after.marker = if evaluator.value(condition).is_true() { 2 } else { 1 };
             let target = target.map(|target| word(evaluator, target));
-            assert!(target.is_none_or(|target| target == CODE + PLACE + 12), "the target is {target:x?}");
+            assert!(
+                target.is_none_or(|target| target == CODE + PLACE + 12),
+                "{}: the target is {target:x?}",
+                self.text
+            );
         }
         after
+    }
+
+    /// Returns bytes of the window or of the code.
+    fn bytes_at<'a>(&self, state: &'a Concrete, code: &'a [u8], address: u64, size: u8) -> &'a [u8] {
+        let (memory, at) = match address.wrapping_sub(MEMORY) {
+            at if at < WINDOW as u64 => (&state.memory[..], at),
+            _ => (code, address.wrapping_sub(CODE + PLACE)),
+        };
+        let bytes = memory.get(at as usize..).and_then(|memory| memory.get(..usize::from(size)));
+        bytes.unwrap_or_else(|| panic!("{} loads outside of the window", self.text))
     }
 }
 
 /// Returns the value of a 64-bit term.
 fn word(evaluator: &Evaluator, term: Term) -> u64 {
     evaluator.value(term).bits().unwrap().unsigned() as u64
-}
-
-fn bytes_at<'a>(state: &'a Concrete, code: &'a [u8], address: u64, bytes: u8) -> &'a [u8] {
-    let (memory, at) = match address.wrapping_sub(MEMORY) {
-        at if at < WINDOW as u64 => (&state.memory[..], at),
-        _ => (code, address.wrapping_sub(CODE + PLACE)),
-    };
-    &memory[at as usize..at as usize + usize::from(bytes)]
 }
 
 fn model(state: &Concrete) -> Model {

@@ -2,6 +2,7 @@
 
 mod emulated;
 mod forms;
+mod open;
 mod scalars;
 mod states;
 mod vectors;
