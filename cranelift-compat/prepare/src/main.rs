@@ -1,8 +1,8 @@
-//! Prepares the copy of Cranelift's code generator that the packages of `cranelift-compat` build on.
+//! Prepares the copies of published packages that the packages of `cranelift-compat` build on.
 //!
-//! Cargo cannot have a package and its replacement from one registry in one build. The package `cranelift-codegen` of
-//! `drop-in/` needs the published package with this name, so it depends on a copy of it with another name. The copy
-//! is in `.upstream/`, which Git ignores.
+//! Cargo cannot have a package and its replacement from one registry in one build. The packages `cranelift-codegen`
+//! and `regalloc2` of `drop-in/` need the published packages with these names, so they depend on copies with other
+//! names. The copies are in `.upstream/`, which Git ignores.
 
 use std::fs;
 use std::io;
@@ -12,14 +12,17 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "\
 Usage: kingpost-compat prepare [VERSION]
 
-Copies the published package cranelift-codegen, without changes except for its name, to the folder .upstream of
-cranelift-compat. VERSION is the version of the package cranelift-codegen in drop-in/ by default. The package is
-downloaded if Cargo does not have it.";
+Copies the published packages cranelift-codegen and regalloc2, without changes except for their names, to the
+folder .upstream of cranelift-compat. VERSION is the version of the package cranelift-codegen in drop-in/ by default.
+A package is downloaded if Cargo does not have it.";
 
-const PACKAGE: &str = "cranelift-codegen";
+/// The replaced packages. The version on the command line is the version of the first one.
+const PACKAGES: [&str; 2] = ["cranelift-codegen", "regalloc2"];
 
-/// Name of the copy.
-const COPY: &str = "cranelift-codegen-upstream";
+/// Returns the name of the copy of a package.
+fn copy_name(package: &str) -> String {
+    format!("{package}-upstream")
+}
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -42,51 +45,63 @@ fn main() -> ExitCode {
     }
 }
 
-/// Copies the published package and prints the lines that a client needs.
+/// Copies the published packages and prints the lines that a client needs.
 fn prepare(version: Option<&str>) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder of cranelift-compat");
-    let drop_in = root.join("drop-in").join(PACKAGE);
-    let replaced = version_of(&read(&drop_in.join("Cargo.toml"))?)?;
-    let version = version.unwrap_or(&replaced);
-    if version != replaced {
-        return Err(format!("cranelift-codegen {version} is not supported: {} replaces {replaced}", drop_in.display()));
-    }
     let folder = root.join(".upstream");
-    let copy = folder.join(PACKAGE);
-    let manifest = copy.join("Cargo.toml");
-    // The manifest is written last.
-    let present = fs::read_to_string(&manifest).ok().and_then(|manifest| version_of(&manifest).ok());
-    if present.as_deref() == Some(version) {
-        println!("{COPY} {version} is in {}", copy.display());
-    } else {
-        let published = published(&folder.join("fetch"), version)?;
-        if copy.exists() {
-            fs::remove_dir_all(&copy).map_err(at(&copy))?;
-        }
-        copy_package(&published, &copy)?;
-        write(&manifest, &renamed(&read(&published.join("Cargo.toml"))?)?)?;
-        println!("copied {}\nto {}, as {COPY} {version}", published.display(), copy.display());
+    for (package, version) in PACKAGES.into_iter().zip([version, None]) {
+        prepare_package(package, version, root, &folder)?;
     }
     // `cargo fmt --all` includes packages in folders.
     write(&folder.join("rustfmt.toml"), "disable_all_formatting = true\n")?;
-    println!("\nLines for Cargo.toml of the client's workspace:\n");
-    println!("[patch.crates-io]\n{PACKAGE} = {{ path = \"{}\" }}", drop_in.display());
-    println!("\nThen run `cargo update -p {PACKAGE}` there once.");
+    println!("\nLines for Cargo.toml of the client's workspace, the first one or the second one:\n");
+    println!("[patch.crates-io]");
+    for package in PACKAGES {
+        println!("{package} = {{ path = \"{}\" }}", root.join("drop-in").join(package).display());
+    }
+    println!("\nThen run `cargo update -p` with the name of the package there once.");
+    Ok(())
+}
+
+/// Copies one published package unless the copy is there.
+fn prepare_package(package: &str, version: Option<&str>, root: &Path, folder: &Path) -> Result<(), String> {
+    let drop_in = root.join("drop-in").join(package);
+    let replaced = version_of(&read(&drop_in.join("Cargo.toml"))?)?;
+    let version = version.unwrap_or(&replaced);
+    if version != replaced {
+        return Err(format!("{package} {version} is not supported: {} replaces {replaced}", drop_in.display()));
+    }
+    let copy = folder.join(package);
+    let manifest = copy.join("Cargo.toml");
+    // The manifest is written last.
+    let present = fs::read_to_string(&manifest).ok().and_then(|manifest| version_of(&manifest).ok());
+    let name = copy_name(package);
+    if present.as_deref() == Some(version) {
+        println!("{name} {version} is in {}", copy.display());
+        return Ok(());
+    }
+    let published = published(&folder.join("fetch"), package, version)?;
+    if copy.exists() {
+        fs::remove_dir_all(&copy).map_err(at(&copy))?;
+    }
+    copy_package(&published, &copy)?;
+    write(&manifest, &renamed(package, &read(&published.join("Cargo.toml"))?)?)?;
+    println!("copied {}\nto {}, as {name} {version}", published.display(), copy.display());
     Ok(())
 }
 
 /// Returns the folder to which Cargo unpacked the published package. Downloads it only if Cargo does not have it.
-fn published(scratch: &Path, version: &str) -> Result<PathBuf, String> {
-    let dependency = format!("[dependencies.{PACKAGE}]\nversion = \"={version}\"\ndefault-features = false\n");
+fn published(scratch: &Path, package: &str, version: &str) -> Result<PathBuf, String> {
+    let dependency = format!("[dependencies.{package}]\nversion = \"={version}\"\ndefault-features = false\n");
     let head = "[package]\nname = \"fetch\"\nedition = \"2024\"\n\n[workspace]\n\n[lib]\npath = \"lib.rs\"\n\n";
     fs::create_dir_all(scratch).map_err(at(scratch))?;
     write(&scratch.join("Cargo.toml"), &format!("{head}{dependency}features = [\"std\"]\n"))?;
     write(&scratch.join("lib.rs"), "")?;
     let metadata = metadata(scratch, &["--offline"]).or_else(|_| metadata(scratch, &[]))?;
     // Paths are between quotation marks.
-    let end = Path::new(&format!("{PACKAGE}-{version}")).join("Cargo.toml");
+    let end = Path::new(&format!("{package}-{version}")).join("Cargo.toml");
     let manifest = metadata.split('"').map(Path::new).find(|path| path.ends_with(&end));
-    let manifest = manifest.ok_or_else(|| format!("Cargo names no folder of {PACKAGE} {version}"))?;
+    let manifest = manifest.ok_or_else(|| format!("Cargo names no folder of {package} {version}"))?;
     Ok(manifest.parent().expect("it ends with two names").to_path_buf())
 }
 
@@ -108,11 +123,13 @@ fn version_of(manifest: &str) -> Result<String, String> {
 }
 
 /// Returns the manifest with the name of the copy.
-fn renamed(manifest: &str) -> Result<String, String> {
-    let (from, to) = (format!("\nname = \"{PACKAGE}\"\n"), format!("\nname = \"{COPY}\"\n"));
+fn renamed(package: &str, manifest: &str) -> Result<String, String> {
+    // The library can have the name of the package; the version follows only the latter.
+    let (from, to) =
+        (format!("\nname = \"{package}\"\nversion"), format!("\nname = \"{}\"\nversion", copy_name(package)));
     match manifest.matches(&from).count() {
         1 => Ok(manifest.replace(&from, &to)),
-        count => Err(format!("the published manifest has the name {PACKAGE} {count} times, not once")),
+        count => Err(format!("the published manifest has the name {package} {count} times, not once")),
     }
 }
 
@@ -157,10 +174,10 @@ mod tests {
     fn only_the_name_of_the_package_changes() {
         let manifest =
             "[package]\nname = \"cranelift-codegen\"\nversion = \"1.2.3\"\n\n[lib]\nname = \"cranelift_codegen\"\n";
-        let copy = renamed(manifest).unwrap();
+        let copy = renamed("cranelift-codegen", manifest).unwrap();
         assert_eq!(copy.replace("-upstream", ""), manifest);
         assert_eq!(copy.matches("-upstream").count(), 1);
         assert_eq!(version_of(manifest).unwrap(), "1.2.3");
-        assert!(renamed("[package]\nname = \"other\"\n").is_err());
+        assert!(renamed("cranelift-codegen", "[package]\nname = \"other\"\nversion = \"1\"\n").is_err());
     }
 }

@@ -25,7 +25,8 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
     let mut tests = compat(&["test", "--workspace"]);
     if session.tier < Tier::Deep {
         // Few tests run, so that most of the time is the build, of Cranelift among others.
-        tests.args(["--lib", "--test", "context"]).env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
+        tests.args(["--lib", "--test", "context", "--test", "generated"]);
+        tests.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("KINGPOST_CASES", "200");
     }
     let text = session.run(&mut tests)?;
     session.count("tests", output::tests(&text).0);
