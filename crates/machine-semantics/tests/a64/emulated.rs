@@ -5,7 +5,7 @@
 
 use super::forms::{self, Form};
 use super::scalars;
-use super::states::{BYTES, Concrete, Random, WINDOW};
+use super::states::{BYTES, Concrete, GENERAL, Random, VECTOR, WINDOW};
 use super::vectors;
 use kingpost_machine_semantics::a64::{self, C, N, SP, V, Z};
 use kingpost_machine_semantics::{Access, At, Flow, State, World};
@@ -146,6 +146,7 @@ impl Meaning {
     fn of(form: &Form, words: &[u32]) -> Meaning {
         let mut recorder = Recorder::new();
         let mut state = State::variables(&mut recorder.terms, "");
+        let before = state.clone();
         let base = recorder.terms.number(64, CODE.into());
         let mut taken = None;
         for (index, word) in words.iter().enumerate() {
@@ -170,6 +171,8 @@ impl Meaning {
                 Flow::Trap => panic!("{} traps", form.text),
             };
         }
+        assert_eq!(state.general[GENERAL..30], before.general[GENERAL..30], "{} changes other registers", form.text);
+        assert_eq!(state.vector[VECTOR..], before.vector[VECTOR..], "{} changes other registers", form.text);
         let flags = [N, Z, C, V].map(|flag| state.flag(&mut recorder, flag));
         Meaning { text: form.text.clone(), recorder, after: state, flags, taken }
     }
@@ -178,25 +181,26 @@ impl Meaning {
     fn roots(&self) -> Vec<Term> {
         let accesses = self.recorder.loads.iter().chain(&self.recorder.stores);
         let mut roots: Vec<Term> = accesses.flat_map(|(access, value)| [access.address, *value]).collect();
-        roots.extend(self.after.general);
-        roots.extend(self.after.vector.as_flattened());
+        roots.extend(&self.after.general[..GENERAL]);
+        roots.extend(&self.after.general[30..]);
+        roots.extend(self.after.vector[..VECTOR].as_flattened());
         roots.extend(self.flags);
         roots.extend(self.taken.iter().flat_map(|(condition, target)| [Some(*condition), *target]).flatten());
         roots
     }
 
     /// Returns the state after `before`.
-    fn apply(&self, evaluator: &mut Evaluator, before: &Concrete, code: &[u8]) -> Concrete {
-        let mut model = model(before);
+    fn apply(&self, evaluator: &mut Evaluator, inputs: &mut Inputs, before: &Concrete, code: &[u8]) -> Concrete {
+        inputs.set(before);
         if !self.recorder.loads.is_empty() {
-            evaluator.evaluate(&model);
+            evaluator.evaluate(&inputs.model);
             for (number, (access, _)) in self.recorder.loads.iter().enumerate() {
                 let bytes = self.bytes_at(before, code, word(evaluator, access.address), access.bytes);
                 let value = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u128::from(byte));
-                model.set(&format!("load{number}"), Value::Bits(Bits::new(8 * bytes.len() as u32, value)));
+                inputs.model.set(&format!("load{number}"), Value::Bits(Bits::new(8 * bytes.len() as u32, value)));
             }
         }
-        evaluator.evaluate(&model);
+        evaluator.evaluate(&inputs.model);
         let mut after = before.clone();
         after.general = std::array::from_fn(|n| word(evaluator, self.after.general[n]));
         (after.link, after.stack) = (word(evaluator, self.after.general[30]), word(evaluator, self.after.general[SP]));
@@ -239,19 +243,27 @@ fn word(evaluator: &Evaluator, term: Term) -> u64 {
     evaluator.value(term).bits().unwrap().unsigned() as u64
 }
 
-fn model(state: &Concrete) -> Model {
-    let mut model = Model::default();
-    let bits = |value: u64| Value::Bits(Bits::new(64, value.into()));
-    let general = state.general.into_iter().enumerate().chain([(30, state.link), (SP, state.stack)]);
-    general.for_each(|(number, value)| model.set(&format!("r{number}"), bits(value)));
-    for (number, [low, high]) in state.vector.into_iter().enumerate() {
-        model.set(&format!("v{number}"), bits(low));
-        model.set(&format!("h{number}"), bits(high));
+/// A model of the variables of a state. Names are built once.
+struct Inputs {
+    names: Vec<String>,
+    model: Model,
+}
+
+impl Inputs {
+    fn new() -> Inputs {
+        let general = (0..GENERAL).chain([30, SP]).map(|number| format!("r{number}"));
+        let vector = (0..VECTOR).flat_map(|number| [format!("v{number}"), format!("h{number}")]);
+        let flags = [N, Z, C, V].map(|flag| format!("f{flag}"));
+        Inputs { names: general.chain(vector).chain(flags).collect(), model: Model::default() }
     }
-    for (flag, bit) in [(N, 31), (Z, 30), (C, 29), (V, 28)] {
-        model.set(&format!("f{flag}"), Value::Bool(state.nzcv >> bit & 1 == 1));
+
+    /// Sets the variables to a state.
+    fn set(&mut self, state: &Concrete) {
+        let words = state.general.iter().chain([&state.link, &state.stack]).chain(state.vector.as_flattened());
+        let bits = words.map(|&word| Value::Bits(Bits::new(64, word.into())));
+        let flags = [31, 30, 29, 28].map(|bit| Value::Bool(state.nzcv >> bit & 1 == 1));
+        self.names.iter().zip(bits.chain(flags)).for_each(|(name, value)| self.model.set(name, value));
     }
-    model
 }
 
 /// Registers of a form with a special content.
@@ -360,6 +372,7 @@ fn compare(test: &str, forms: &[Form], are_floats: bool) {
         let meaning = Meaning::of(form, words);
         let program = program(form, words, meaning.taken.is_some());
         let code: Vec<u8> = program.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut inputs = Inputs::new();
         let mut evaluator = Evaluator::prepare(&meaning.recorder.terms, &meaning.roots());
         let places = Places::of(form);
         let lanes = form.lanes.filter(|_| are_floats);
@@ -371,7 +384,7 @@ fn compare(test: &str, forms: &[Form], are_floats: bool) {
             let mut states: Vec<Concrete> = (0..count).map(|_| random.state()).collect();
             states.iter_mut().for_each(|state| places.prepare(&mut random, state));
             for (before, theirs) in states.iter().zip(runner.run(&program, &states)) {
-                let ours = meaning.apply(&mut evaluator, before, &code);
+                let ours = meaning.apply(&mut evaluator, &mut inputs, before, &code);
                 if !same(&ours, &theirs, lanes) {
                     differences.push(format!(
                         "{}\nbefore   {before:x?}\nours     {ours:x?}\nemulator {theirs:x?}\n",
