@@ -63,7 +63,7 @@ const DEV_ARROWS: &[(&str, &str)] = &[
     ("jit", "emit-object reader regalloc"),
     ("isolate", "codegen ir mach reader"),
     ("emit-object", "reader regalloc"),
-    ("isa-x64", "reader"),
+    ("isa-x64", "machine-semantics reader"),
     ("isa-aarch64", "reader"),
     ("codegen", "reader"),
     ("explain", "reader"),

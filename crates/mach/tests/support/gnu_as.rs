@@ -141,7 +141,8 @@ impl Assembler {
         println!("{} texts of {} rows agree, {} relocations", cases.texts.len(), cases.rows, relocs.len());
     }
 
-    fn ours(&self, buffer: &mut Buffer) -> (Vec<u8>, BTreeSet<Fact>) {
+    /// Returns our code of all texts, and its relocations.
+    pub(crate) fn ours(&self, buffer: &mut Buffer) -> (Vec<u8>, BTreeSet<Fact>) {
         let mut module = ModuleBuffer::default();
         let head = FunctionHead::of_bytes(SymbolName::User(0, 0), 1);
         buffer.finish(head, &JumpTables::default(), &[], self.branches, &mut module).unwrap();

@@ -277,9 +277,10 @@ impl Instruction {
             | Operation::Blsmsk
             | Operation::Blsr => Some("bmi1"),
             Operation::Bzhi | Operation::Mulx | Operation::Shiftx(_) => Some("bmi2"),
-            Operation::Vector(vector @ Vector::Fma { .. }) => vector.feature(),
-            _ if self.vex => Some("avx"),
-            Operation::Vector(vector) => vector.feature(),
+            Operation::Vector(Vector::Extract(16)) if matches!(self.operands[0], Operand::Memory(_)) && !self.vex => {
+                Some("sse4.1")
+            }
+            Operation::Vector(vector) => vector.feature(self.vex),
             _ => None,
         }
     }

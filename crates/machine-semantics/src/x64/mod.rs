@@ -17,7 +17,7 @@ mod vector;
 pub use decode::decode;
 pub use instruction::{Alu, Base, BitTest, Condition, Instruction, Memory, Operand, Operation, Shift};
 pub use step::step;
-pub use vector::{Bitwise, FloatBinary, Floats, Vector};
+pub use vector::{Bitwise, FloatBinary, Floats, LaneConversion, LaneOp, Vector};
 
 /// Number of the carry flag among the flags of a state.
 pub const CF: usize = 0;

@@ -35,7 +35,7 @@ fn name(size: u32, number: usize) -> &'static str {
 }
 
 /// Returns a memory operand of `size` bits.
-fn memory(size: u32, address: &str) -> String {
+pub(crate) fn memory(size: u32, address: &str) -> String {
     format!("{} ptr [{address}]", WORDS.iter().find(|(bits, _)| *bits == size).unwrap().1)
 }
 
@@ -285,6 +285,7 @@ fn floats(forms: &mut Vec<String>) {
         for op in 0..8 {
             forms.extend([format!("cmp{suffix} xmm1, xmm9, {op}"), format!("vcmp{suffix} xmm8, xmm9, {at}, {op}")]);
         }
+        forms.extend((8..32).map(|op| format!("vcmp{suffix} xmm8, xmm9, xmm1, {op}")));
         forms.extend([format!("sqrt{suffix} xmm1, xmm9"), format!("sqrt{suffix} xmm9, {at}")]);
         let v = if size == 128 { "" } else { "xmm3, " };
         forms.push(format!("vsqrt{suffix} xmm1, {v}xmm9"));

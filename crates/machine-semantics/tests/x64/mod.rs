@@ -4,6 +4,7 @@ mod forms;
 mod processor;
 mod recorder;
 mod states;
+mod vectors;
 
 use processor::Processor;
 use recorder::Form;
@@ -40,8 +41,17 @@ fn has(feature: &str) -> bool {
 
 #[test]
 fn meanings_agree_with_the_processor() {
-    let texts = forms::all();
-    let Some(processor) = Processor::assemble(&texts) else { return };
+    compare(&forms::all());
+}
+
+#[test]
+fn meanings_of_vectors_agree_with_the_processor() {
+    compare(&vectors::all());
+}
+
+/// Compares the meanings of forms with the processor.
+fn compare(texts: &[String]) {
+    let Some(processor) = Processor::assemble(texts) else { return };
     let mut forms: Vec<Form> = Vec::new();
     for (text, code) in texts.iter().zip(processor.forms()) {
         let form = Form::new(text, code);

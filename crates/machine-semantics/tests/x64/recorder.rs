@@ -276,7 +276,8 @@ impl Form {
         self.instructions.iter().any(|instruction| match instruction.operation {
             Operation::Vector(Vector::Float { op, .. }) => !matches!(op, FloatBinary::Min | FloatBinary::Max),
             Operation::Vector(vector) => {
-                matches!(vector, Vector::Sqrt(_) | Vector::Round(_) | Vector::Fma { .. } | Vector::Convert(_))
+                use Vector::{Convert, ConvertLanes, Fma, Round, Sqrt};
+                matches!(vector, Sqrt(_) | Round(_) | Fma { .. } | Convert(_) | ConvertLanes(_))
             }
             _ => false,
         })

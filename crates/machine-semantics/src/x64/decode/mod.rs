@@ -3,6 +3,7 @@
 //! Encodings that fault, that processors treat differently, or that depend on a segment base are unknown.
 
 mod one_byte;
+mod packed;
 mod reader;
 mod two_byte;
 mod vector;

@@ -3,13 +3,13 @@
 
 use super::super::instruction::{Instruction, Operand, Operation};
 use super::super::vector::{Bitwise, FloatBinary, Floats, Vector};
-use super::instruction;
 use super::reader::{Mandatory, ModRm, Reader, Rm, unknown};
+use super::{instruction, packed};
 use crate::world::Undecoded;
 
 /// Places of the operands.
 #[derive(Clone, Copy)]
-enum Form {
+pub(super) enum Form {
     /// reg, V, r/m; without VEX reg, reg, r/m.
     Three,
     /// reg, V, r/m, immediate.
@@ -30,10 +30,26 @@ enum Form {
     Scalar,
     /// The opposite direction of `Scalar`.
     ScalarStore,
+    /// reg, r/m, immediate.
+    TwoImmediate,
+    /// reg, V, r/m, immediate, where r/m is general.
+    ThreeGeneralImmediate,
+    /// r/m, reg, immediate, where r/m is general.
+    ToRmImmediate,
+    /// reg, r/m, immediate, where reg is general and r/m is a register.
+    ToRegImmediate,
+    /// reg, r/m, where reg is general and r/m is a register.
+    MaskToReg,
+    /// r/m, reg, where r/m is memory.
+    StoreMemory,
+    /// V, r/m, immediate, where r/m is a register; without VEX r/m, r/m, immediate. The digit is the reg field.
+    Shift,
+    /// reg, r/m, where r/m is a register of a vector or memory, and VEX is required.
+    TwoVex,
 }
 
 /// A line of the table: the operation, the size of its operands, and their places.
-type Row = (Vector, u8, Form);
+pub(super) type Row = (Vector, u8, Form);
 
 /// Decodes an instruction without VEX after its opcode.
 pub(super) fn legacy(reader: &mut Reader, map: u8, opcode: u8) -> Result<Instruction, Undecoded> {
@@ -51,9 +67,9 @@ pub(super) fn decode(reader: &mut Reader, map: u8, mandatory: Mandatory, opcode:
     }
     let general = if reader.w { 64 } else { 32 };
     let row = match map {
-        1 => map_0f(mandatory, opcode, general),
-        2 if reader.vex => fma(mandatory, opcode, reader.w),
-        3 => map_3a(mandatory, opcode),
+        1 => map_0f(mandatory, opcode, general).or_else(|| packed::map_0f(mandatory, opcode)),
+        2 => fma(mandatory, opcode, reader.w).or_else(|| packed::map_38(mandatory, opcode)),
+        3 => map_3a(mandatory, opcode).or_else(|| packed::map_3a(mandatory, opcode, general)),
         _ => None,
     };
     match row {
@@ -121,6 +137,7 @@ fn map_0f(mandatory: Mandatory, opcode: u8, general: u8) -> Option<Row> {
 fn map_3a(mandatory: Mandatory, opcode: u8) -> Option<Row> {
     let lanes = Floats { width: if opcode & 1 == 0 { 32 } else { 64 }, packed: opcode < 0x0a };
     match (mandatory, opcode) {
+        (Mandatory::P66, 0x08 | 0x09) => Some((Vector::Round(lanes), 128, Form::TwoImmediate)),
         (Mandatory::P66, 0x0a | 0x0b) => Some((Vector::Round(lanes), lanes.width, Form::ThreeImmediate)),
         _ => None,
     }
@@ -152,51 +169,88 @@ fn vector(rm: Rm) -> Operand {
 }
 
 /// Reads the operands of a row.
-fn operands(reader: &mut Reader, (vector_operation, size, form): Row) -> Result<Instruction, Undecoded> {
-    let ModRm { reg, rm, .. } = reader.modrm()?;
-    let operation = Operation::Vector(vector_operation);
-    let first = Operand::Vector(if reader.vex { reader.v } else { reg });
-    let (reg_general, rm_general) = (Operand::Register(reg), reader.rm_general(rm, size));
-    let (reg, rm_vector) = (Operand::Vector(reg), vector(rm));
-    let has_three = match form {
-        Form::Three | Form::ThreeImmediate | Form::ThreeGeneral => true,
-        Form::Scalar | Form::ScalarStore => matches!(rm, Rm::Register(_)),
-        _ => false,
-    };
+fn operands(reader: &mut Reader, (mut vector_operation, size, form): Row) -> Result<Instruction, Undecoded> {
+    let ModRm { reg, rm, digit } = reader.modrm()?;
+    let (is_register, has_three) = (matches!(rm, Rm::Register(_)), form.has_three(rm));
     // Register V has to be 0 where it is no operand.
-    if reader.vex && !has_three && reader.v != 0 {
+    if reader.vex && !has_three && reader.v != 0 || !form.allows(is_register, reader.vex, vector_operation) {
         return unknown();
     }
-    Ok(match form {
-        Form::Three => instruction(operation, size, [reg, first, rm_vector]),
-        Form::ThreeImmediate => {
-            let immediate = reader.imm8()?;
-            if !is_allowed(vector_operation, immediate) {
-                return unknown();
-            }
-            instruction(operation, size, [reg, first, rm_vector, immediate])
+    // Two instructions share an opcode.
+    if vector_operation == Vector::MoveHighToLow && !is_register {
+        vector_operation = Vector::MoveToLow;
+    }
+    let first = Operand::Vector(if reader.vex { reader.v } else { reg });
+    let (reg_general, rm_general) = (Operand::Register(reg), reader.rm_general(rm, size.max(16)));
+    let (reg, rm_vector) = (Operand::Vector(reg), vector(rm));
+    let none = Operand::None;
+    let mut operands = match form {
+        Form::Three | Form::ThreeImmediate => [reg, first, rm_vector, none],
+        Form::ThreeGeneral | Form::ThreeGeneralImmediate => [reg, first, rm_general, none],
+        Form::Two | Form::TwoImmediate | Form::TwoVex => [reg, rm_vector, none, none],
+        Form::Store | Form::StoreMemory => [rm_vector, reg, none, none],
+        Form::FromGeneral => [reg, rm_general, none, none],
+        Form::ToRm | Form::ToRmImmediate => [rm_general, reg, none, none],
+        Form::ToReg | Form::ToRegImmediate | Form::MaskToReg => [reg_general, rm_vector, none, none],
+        Form::Scalar if has_three => [reg, first, rm_vector, none],
+        Form::Scalar => [reg, rm_vector, none, none],
+        Form::ScalarStore if has_three => [rm_vector, if reader.vex { first } else { rm_vector }, reg, none],
+        Form::ScalarStore => [rm_vector, reg, none, none],
+        Form::Shift => {
+            vector_operation = packed::shift(vector_operation, digit)?;
+            [if reader.vex { first } else { rm_vector }, rm_vector, none, none]
         }
-        Form::ThreeGeneral => instruction(operation, size, [reg, first, rm_general]),
-        Form::Two => instruction(operation, size, [reg, rm_vector]),
-        Form::Store => instruction(operation, size, [rm_vector, reg]),
-        Form::FromGeneral => instruction(operation, size, [reg, rm_general]),
-        Form::ToRm => instruction(operation, size, [rm_general, reg]),
-        Form::ToReg => instruction(operation, size, [reg_general, rm_vector]),
-        Form::Scalar if has_three => instruction(operation, size, [reg, first, rm_vector]),
-        Form::Scalar => instruction(operation, size, [reg, rm_vector]),
-        Form::ScalarStore if has_three => {
-            let first = if reader.vex { first } else { rm_vector };
-            instruction(operation, size, [rm_vector, first, reg])
+    };
+    if form.has_immediate() {
+        let immediate = reader.imm8()?;
+        if !is_allowed(vector_operation, immediate, reader.vex) {
+            return unknown();
         }
-        Form::ScalarStore => instruction(operation, size, [rm_vector, reg]),
-    })
+        let end = operands.iter().position(|&operand| operand == none).unwrap_or(3);
+        operands[end] = immediate;
+    }
+    Ok(instruction(Operation::Vector(vector_operation), size, operands))
 }
 
-/// Returns `true` if an immediate is defined: predicates of comparisons below 8, and rounding in a mode of its own.
-fn is_allowed(operation: Vector, immediate: Operand) -> bool {
+impl Form {
+    /// Returns `true` if register V is an operand.
+    fn has_three(self, rm: Rm) -> bool {
+        match self {
+            Form::Three | Form::ThreeImmediate | Form::ThreeGeneral | Form::ThreeGeneralImmediate | Form::Shift => true,
+            Form::Scalar | Form::ScalarStore => matches!(rm, Rm::Register(_)),
+            _ => false,
+        }
+    }
+
+    fn has_immediate(self) -> bool {
+        matches!(
+            self,
+            Form::ThreeImmediate
+                | Form::TwoImmediate
+                | Form::ThreeGeneralImmediate
+                | Form::ToRmImmediate
+                | Form::ToRegImmediate
+                | Form::Shift
+        )
+    }
+
+    /// Returns `true` if the form allows a register or memory in the r/m field, with or without VEX.
+    fn allows(self, is_register: bool, vex: bool, operation: Vector) -> bool {
+        match self {
+            Form::Shift | Form::ToRegImmediate | Form::MaskToReg => is_register,
+            Form::StoreMemory => !is_register,
+            Form::TwoVex => vex,
+            _ => vex || !matches!(operation, Vector::Fma { .. }),
+        }
+    }
+}
+
+/// Returns `true` if an immediate is defined: predicates of comparisons below 8, with VEX below 32; and rounding in a
+/// mode of its own.
+fn is_allowed(operation: Vector, immediate: Operand, vex: bool) -> bool {
     let Operand::Immediate(immediate) = immediate else { return true };
     match operation {
-        Vector::CompareFloats(_) => (0..8).contains(&immediate),
+        Vector::CompareFloats(_) => (0..if vex { 32 } else { 8 }).contains(&immediate),
         Vector::Round(_) => (0..16).contains(&immediate) && immediate & 4 == 0,
         _ => true,
     }

@@ -1,7 +1,6 @@
 //! Floats. The control register has its initial value: results are rounded to nearest, exceptions are masked, and
 //! denormal numbers are kept.
 
-use super::super::instruction::Operand;
 use super::super::vector::{FloatBinary, Floats};
 use super::super::{CF, OF, PF, SF, ZF};
 use super::Step;
@@ -39,59 +38,58 @@ impl<W: World> Step<'_, W> {
         });
     }
 
-    pub(super) fn sqrt(&mut self, lanes: Floats) {
+    /// Computes lanes of operand 0 from the last vector: operand 1 if packed, else operand 2.
+    fn lanes_of_one(&mut self, lanes: Floats, op: FloatOp) {
+        let lane = |terms: &mut Terms, _, x| terms.float(op, &[x], terms.width(x));
         if !lanes.packed {
-            return self.lanes(lanes, |terms, _, b| terms.float(FloatOp::Sqrt, &[b], terms.width(b)));
+            return self.lanes(lanes, lane);
         }
         let source = self.read_vector(1);
-        let halves = source.map(|half| {
-            let sqrt = |terms: &mut Terms, a, _| terms.float(FloatOp::Sqrt, &[a], terms.width(a));
-            by_lanes(self.world.terms(), lanes.width.into(), [half; 2], &sqrt)
-        });
+        let halves = source.map(|half| by_lanes(self.world.terms(), lanes.width.into(), [half; 2], &lane));
         self.write_vector(0, halves);
     }
 
-    /// Returns the immediate in operand `number`.
-    fn immediate_of(&self, number: usize) -> i64 {
-        match self.operand(number) {
-            Operand::Immediate(immediate) => immediate,
-            other => unreachable!("{other:?} is no immediate"),
-        }
+    pub(super) fn sqrt(&mut self, lanes: Floats) {
+        self.lanes_of_one(lanes, FloatOp::Sqrt);
     }
 
     /// Rounds to an integer, in the mode of bits 0 and 1 of the immediate.
     pub(super) fn round(&mut self, lanes: Floats) {
-        let op = match self.immediate_of(3) & 3 {
+        let op = match self.selector() & 3 {
             0 => FloatOp::Nearest,
             1 => FloatOp::Floor,
             2 => FloatOp::Ceil,
             _ => FloatOp::Trunc,
         };
-        self.lanes(lanes, |terms, _, b| terms.float(op, &[b], terms.width(b)));
+        self.lanes_of_one(lanes, op);
     }
 
-    /// Compares into masks (volume 2, table 3-1 of "CMPPD").
+    /// Compares into masks (volume 2, "CMPPD", table 3-1). Predicates from 16 on differ in exceptions, which are masked.
     pub(super) fn compare_floats(&mut self, lanes: Floats) {
         use Relation::{Equal, Greater, Less, Unordered};
-        let relations: &[Relation] = match self.immediate_of(3) {
-            0 => &[Equal],
-            1 => &[Less],
-            2 => &[Less, Equal],
-            3 => &[Unordered],
-            4 => &[Unordered, Less, Greater],
-            5 => &[Unordered, Greater, Equal],
-            6 => &[Unordered, Greater],
-            _ => &[],
+        let (relations, is_complement): (&[Relation], bool) = match self.selector() & 15 {
+            0 => (&[Equal], false),
+            1 => (&[Less], false),
+            2 => (&[Less, Equal], false),
+            3 => (&[Unordered], false),
+            4 => (&[Unordered, Less, Greater], false),
+            5 => (&[Unordered, Greater, Equal], false),
+            6 => (&[Unordered, Greater], false),
+            7 => (&[Unordered], true),
+            8 => (&[Unordered, Equal], false),
+            9 => (&[Unordered, Less], false),
+            10 => (&[Unordered, Less, Equal], false),
+            11 => (&[], false),
+            12 => (&[Less, Greater], false),
+            13 => (&[Greater, Equal], false),
+            14 => (&[Greater], false),
+            _ => (&[], true),
         };
         self.lanes(lanes, |terms, a, b| {
             let width = terms.width(a);
             let (ones, zeros) = (terms.constant(Bits::ones(width)), terms.number(width, 0));
-            if relations.is_empty() {
-                let unordered = terms.any_relation([a, b], &[Unordered]);
-                return terms.ite(unordered, zeros, ones);
-            }
             let holds = terms.any_relation([a, b], relations);
-            terms.ite(holds, ones, zeros)
+            if is_complement { terms.ite(holds, zeros, ones) } else { terms.ite(holds, ones, zeros) }
         });
     }
 
@@ -161,7 +159,7 @@ impl<W: World> Step<'_, W> {
 }
 
 /// Returns a float truncated to an integer of `size` bits; the least integer if there is none.
-fn truncated(terms: &mut Terms, x: Term, size: u32) -> Term {
+pub(super) fn truncated(terms: &mut Terms, x: Term, size: u32) -> Term {
     let width = terms.width(x);
     let truncated = terms.float(FloatOp::Trunc, &[x], width);
     let limit = power_of_two(terms, width, size - 1);

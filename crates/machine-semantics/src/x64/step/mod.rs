@@ -12,6 +12,8 @@
 //! | `exchange.rs` | exchanges, atomic if they lock |
 //! | `vector.rs` | vector registers: moves, operations on all bits |
 //! | `float.rs` | floats |
+//! | `lanes.rs` | operations on all lanes of vectors |
+//! | `shuffle.rs` | moves of lanes |
 //! | `control.rs` | stack, jumps, calls |
 
 mod bits;
@@ -20,9 +22,11 @@ mod exchange;
 mod flags;
 mod float;
 mod integer;
+mod lanes;
 mod multiply;
 mod operands;
 mod shift;
+mod shuffle;
 mod vector;
 
 use super::CF;
