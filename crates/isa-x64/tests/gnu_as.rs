@@ -20,8 +20,8 @@ use kingpost_regalloc::{PReg, RegClass};
 use support::{Assembler, Cases, SYMBOLS, assign, each_in_each_place, free_operands, symbol};
 
 /// Bytes per text: longer than any instruction (15 bytes), and as long as the longest sequence.
-const STRIDE: usize = 16;
-const FILLER: u8 = 0xcc;
+pub(crate) const STRIDE: usize = 16;
+pub(crate) const FILLER: u8 = 0xcc;
 
 /// Rows that are encoded in full for all address forms: with and without operand, immediate and VEX.
 const ALL_ADDRESSES: [RowId; 6] = [
@@ -229,7 +229,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes[..end].iter().map(|b| format!("{b:02x} ")).collect()
 }
 
-const ASSEMBLER: Assembler = Assembler {
+pub(crate) const ASSEMBLER: Assembler = Assembler {
     program: "as",
     options: &["--64"],
     heading: ".intel_syntax noprefix\n.text\n",
@@ -240,7 +240,8 @@ const ASSEMBLER: Assembler = Assembler {
     hex,
 };
 
-fn all_cases() -> Cases {
+/// Returns the cases of all rows, branches and no-ops.
+pub(crate) fn all_cases() -> Cases {
     let mut cases = Cases::default();
     cases.buffer.start(0);
     for n in 0..ROWS.len() {
@@ -257,46 +258,6 @@ fn rows_agree_with_the_system_assembler() {
         return;
     }
     ASSEMBLER.compare(&mut all_cases());
-}
-
-/// Returns `true` if the manual reserves the immediate of a text, or the control register gives its meaning: a predicate
-/// of a comparison of floats, or the mode of a rounding.
-fn is_reserved(text: &str) -> bool {
-    let mnemonic = text.split(' ').next().unwrap_or_default();
-    let Some(Ok(immediate)) = text.rsplit(' ').next().map(str::parse::<i64>) else { return false };
-    let (is_vex, name) = mnemonic.strip_prefix('v').map_or((false, mnemonic), |name| (true, name));
-    match name {
-        "cmpss" | "cmpsd" | "cmpps" | "cmppd" => !(0..if is_vex { 32 } else { 8 }).contains(&immediate),
-        "roundss" | "roundsd" | "roundps" | "roundpd" => !(0..16).contains(&immediate) || immediate & 4 != 0,
-        _ => false,
-    }
-}
-
-/// Returns `true` if bytes are `count` instructions and filler to the decoder of proofs.
-fn decodes(mut bytes: &[u8], count: usize) -> bool {
-    for _ in 0..count {
-        match kingpost_machine_semantics::x64::decode(bytes) {
-            Ok((_, length)) => bytes = &bytes[length..],
-            Err(_) => return false,
-        }
-    }
-    bytes.iter().all(|&byte| byte == FILLER)
-}
-
-#[test]
-fn rows_are_known_to_proofs() {
-    let mut cases = all_cases();
-    let (bytes, _) = ASSEMBLER.ours(&mut cases.buffer);
-    let mut unknown = Vec::new();
-    for (start, text) in &cases.texts {
-        // The address of a thread-local symbol is the sequence of two instructions.
-        let count = if text.contains("tlsgd") { 2 } else { 1 };
-        if decodes(&bytes[*start..start + STRIDE], count) == is_reserved(text) {
-            unknown.push(text);
-        }
-    }
-    let some: Vec<_> = unknown.iter().take(20).collect();
-    assert!(unknown.is_empty(), "{} of {} texts are not as expected: {some:?}", unknown.len(), cases.texts.len());
 }
 
 #[test]
