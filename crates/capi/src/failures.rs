@@ -3,8 +3,10 @@
 use crate::error::{Failure, Status};
 use kingpost::codegen::CompileError;
 use kingpost::codegen::module::ModuleError;
+use kingpost::ir::Function;
 use kingpost::jit::LoadError;
 use kingpost::object::ObjectError;
+use kingpost::reader::{Position, SourceMap};
 
 impl From<kingpost::reader::Error> for Failure {
     fn from(error: kingpost::reader::Error) -> Failure {
@@ -39,6 +41,15 @@ impl From<ModuleError> for Failure {
     fn from(error: ModuleError) -> Failure {
         Failure::from(&error)
     }
+}
+
+/// Returns the failure for an error in a function that begins at an offset of a text.
+pub(crate) fn in_text(source: &str, start: usize, func: &Function, error: &CompileError) -> Failure {
+    let map = SourceMap::read(source.as_bytes(), start);
+    let findings = error.findings();
+    let first = findings.first().map(|first| map.range_of(source.as_bytes(), first.location, &first.message));
+    let Position { line, column } = Position::of(source.as_bytes(), first.map_or(start, |range| range.start));
+    Failure::new(status(error), format!("{}: {error}", func.name)).at(line, column)
 }
 
 impl From<LoadError> for Failure {

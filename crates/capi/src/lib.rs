@@ -21,6 +21,7 @@
 //! | `instructions.rs` | one function for each form of instructions |
 //! | `tables.rs` | numbers of types, opcodes, conditions and flags |
 //! | `allocator.rs` | allocators of the caller; allocation and checking of `.ra` text |
+//! | `research.rs` | tables of allocations and live ranges as JSON |
 //! | `addresses.rs` | traps, stack maps and names by address; lookup of imported symbols |
 //!
 //! The memory of C programs is accessed in `foreign.rs` alone, and `entry.rs` gives functions the names that C programs
@@ -40,6 +41,7 @@ mod handles;
 mod instructions;
 mod items;
 mod module;
+mod research;
 mod tables;
 mod text;
 mod version;
@@ -55,6 +57,7 @@ pub use handles::Handle;
 pub use instructions::*;
 pub use items::{BlockItem, CalleeItem, DataItem, FunctionItem, SignatureItem, SlotItem, ValueItem, VariableItem};
 pub use module::*;
+pub use research::*;
 pub use tables::MEMORY_FLAGS;
 pub use text::*;
 pub use version::*;

@@ -3,3 +3,4 @@
 mod cost;
 mod header;
 mod programs;
+mod python;

@@ -9,12 +9,12 @@ use tempfile::TempDir;
 const SYSTEM: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
 /// Returns a path in the folder of this crate.
-fn path(name: &str) -> PathBuf {
+pub(crate) fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
 /// Returns the static library, which is built with the tests: the newest, because earlier builds may be there.
-fn library() -> PathBuf {
+pub(crate) fn library() -> PathBuf {
     let test = std::env::current_exe().expect("a path");
     let files = std::fs::read_dir(test.parent().expect("a folder")).expect("a folder");
     let libraries = files.filter_map(|file| Some(file.ok()?.path())).filter(|path| {

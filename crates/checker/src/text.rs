@@ -2,7 +2,7 @@
 
 use crate::{CheckError, Checker, Entity};
 use kingpost_regalloc::text::{Case, Positions, line_and_column, parse};
-use kingpost_regalloc::{MachineEnv, VerifyError};
+use kingpost_regalloc::{Cost, MachineEnv, VerifyError};
 use std::fmt;
 
 /// Error in one case of a text, with its position.
@@ -42,6 +42,8 @@ pub struct Verdict {
     pub name: String,
     /// Errors; empty if the allocation is accepted.
     pub findings: Vec<Finding>,
+    /// Cost of the allocation, if it is accepted.
+    pub cost: Option<Cost>,
 }
 
 /// Checks the allocation of each problem in a `.ra` text, for the machine that the text describes or otherwise for
@@ -68,7 +70,7 @@ fn check_case(text: &str, case: &Case, env: &MachineEnv) -> Result<Verdict, Stri
         let (line, col) = line_and_column(text, positions.problem);
         return Err(format!("{line}:{col}: %{} has no allocation", problem.name));
     };
-    let findings = match problem.verify_with(env) {
+    let findings: Vec<Finding> = match problem.verify_with(env) {
         Err(errors) => {
             let of = |error: VerifyError| finding(positions.of(error.at), Broken::Problem(error));
             errors.into_iter().map(of).collect()
@@ -78,7 +80,8 @@ fn check_case(text: &str, case: &Case, env: &MachineEnv) -> Result<Verdict, Stri
             Checker::new().check(problem, env, allocation).err().unwrap_or_default().into_iter().map(of).collect()
         }
     };
-    Ok(Verdict { name: problem.name.clone(), findings })
+    let cost = findings.is_empty().then(|| Cost::of(problem, env, allocation));
+    Ok(Verdict { name: problem.name.clone(), findings, cost })
 }
 
 fn answer_offset(positions: &Positions, entity: Entity) -> usize {

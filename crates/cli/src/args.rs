@@ -1,25 +1,31 @@
 //! The command line interface. Scripts depend on it.
 
-use crate::cat_verify::{FilesArgs, VerifyArgs};
+use crate::cat_verify::{FilesArgs, Selection, VerifyArgs};
 use crate::diagnostics::MessageFormat;
-use crate::list_commands::OpcodesArgs;
-use crate::target::TargetArgs;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use crate::list_commands::{OpcodesArgs, Print};
+use crate::output::{ListFormat, TableFormat};
+use crate::target::{self, TargetArgs};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use kingpost_codegen::{Pass, Rule, Stage};
-use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 /// A compiler back end: compiles, runs, tests and shows functions of CLIF text.
 #[derive(Parser, Debug)]
-#[command(name = "kingpost", version)]
+#[command(name = "kingpost", version, arg_required_else_help = true)]
 pub(crate) struct Args {
     /// Format of errors on standard error.
     #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value = "human")]
     pub(crate) message_format: MessageFormat,
+    /// Print a list instead of running a command.
+    #[arg(long, value_enum, value_name = "LIST")]
+    pub(crate) print: Option<Print>,
+    /// Target of the list.
+    #[arg(long, value_name = "TRIPLE", requires = "print")]
+    pub(crate) target: Option<String>,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 #[derive(Subcommand, Debug)]
@@ -45,11 +51,10 @@ pub(crate) enum Command {
     /// List the opcodes of the language, or explain some of them.
     Opcodes(OpcodesArgs),
     /// List the local patterns that lowering looks for on a target; `compile --stats` counts them.
-    Tiles(TargetArgs),
+    Tiles(TilesArgs),
     /// Print the allocation of each function, line by line, for several allocators side by side.
     Alloc(AllocArgs),
-    /// Check register allocations given as `.ra` text, as `alloc` prints it. The exit code is 0 if all are accepted,
-    /// 1 if one is rejected, and 2 if the input cannot be read.
+    /// Check register allocations given as `.ra` text, as `alloc` prints it, and print their costs.
     Check(CheckArgs),
     /// Reduce a file on which a command fails, as long as the command fails in the same way.
     Reduce(ReduceArgs),
@@ -67,11 +72,11 @@ pub(crate) struct TestArgs {
     #[arg(long = "target", value_name = "T")]
     pub(crate) targets: Vec<String>,
     /// Register allocator, or `all`; `help` lists them.
-    #[arg(long, value_name = "A", default_value = "all", value_parser = AllocatorParser)]
+    #[arg(long, value_name = "A", default_value = "all")]
     pub(crate) regalloc: String,
     /// Optimization level of run tests, or `all`; by default the level of each file.
-    #[arg(long, value_name = "LEVEL", value_parser = ["none", "speed", "speed_and_size", "all"])]
-    pub(crate) opt: Option<String>,
+    #[arg(short = 'O', long = "opt", value_name = "LEVEL", value_parser = target::levels(&["all"]))]
+    pub(crate) level: Option<String>,
     /// A shared setting of run tests, applied after the settings of each file; may be repeated.
     #[arg(long, value_name = "KEY[=VALUE]", value_parser = crate::target::shared_setting)]
     pub(crate) set: Vec<(String, String)>,
@@ -85,12 +90,38 @@ pub(crate) struct TestArgs {
     /// List of directives that must not hold: lines `FILE:LINE REASON`.
     #[arg(long, value_name = "FILE")]
     pub(crate) known_wrong: Option<PathBuf>,
+    /// Test only the functions with this name, such as `%f` or `u0:1`; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) function: Vec<String>,
+    /// Test only the files with this text in their paths; may be repeated.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) file: Vec<String>,
+    /// List what would be tested, and test nothing.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Format of the report.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: ReportFormat,
+    /// File for the report; standard output then has it as text.
+    #[arg(short, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
     /// Number of threads; by default the number of processors.
     #[arg(short, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) jobs: usize,
     /// Files and folders; `-` is standard input.
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+}
+
+/// Format of the report of a test run.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ReportFormat {
+    /// Text for readers.
+    Text,
+    /// One JSON object with the counts, and all units with their outcomes.
+    Json,
+    /// XML as JUnit writes it, one suite for each file.
+    Junit,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,7 +134,17 @@ pub(crate) enum Via {
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct RunArgs {
-    /// Files, and calls such as `%fib(50)` to run and print instead of the files' directives; `-` is standard input.
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Register allocator; `help` lists them. The interpreter uses none.
+    #[arg(long, value_name = "A")]
+    pub(crate) regalloc: Option<String>,
+    /// Limit of a file: seconds of CPU time of compiled code, by default 10, or millions of interpreted instructions,
+    /// by default 100.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) limit: Option<u32>,
+    /// Files, and calls such as `%fib(50)` to run instead of the files' directives. Each call prints its results on a
+    /// line. `-` is standard input.
     #[arg(required = true, value_name = "FILE|CALL")]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -112,9 +153,11 @@ pub(crate) struct RunArgs {
 pub(crate) struct OptArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
     /// Run only this pass; may be repeated.
-    #[arg(long, value_name = "PASS", value_parser = named(Pass::ALL.map(Stage::of_pass), &[]))]
-    pub(crate) only: Vec<String>,
+    #[arg(long = "pass", alias = "only", value_name = "PASS", value_parser = named(Pass::ALL.map(Stage::of_pass), &[]))]
+    pub(crate) passes: Vec<String>,
     /// Apply only this rewrite rule.
     #[arg(long, value_name = "NAME", value_parser = rule)]
     pub(crate) only_rule: Option<Rule>,
@@ -124,26 +167,6 @@ pub(crate) struct OptArgs {
     /// Files; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-}
-
-/// Parser of allocator names. The word `help` prints their list and exits.
-#[derive(Clone)]
-struct AllocatorParser;
-
-impl TypedValueParser for AllocatorParser {
-    type Value = String;
-
-    fn parse_ref(&self, _: &clap::Command, _: Option<&clap::Arg>, word: &OsStr) -> Result<String, clap::Error> {
-        match word.to_string_lossy() {
-            word if word == "help" => {
-                // An error is ignored, because it means that the reader has closed the pipe.
-                let _ =
-                    std::io::Write::write_all(&mut std::io::stdout(), crate::list_commands::allocators().as_bytes());
-                std::process::exit(0)
-            }
-            word => Ok(word.into_owned()),
-        }
-    }
 }
 
 /// Returns the rule of the optimizer with this name.
@@ -157,7 +180,7 @@ pub(crate) struct CompileArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     /// Register allocator; `help` lists them.
-    #[arg(long, value_name = "A", value_parser = AllocatorParser)]
+    #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
     /// Verify the result of every stage before the next stage reads it; short for `--set verify_each`.
     #[arg(long)]
@@ -190,9 +213,9 @@ pub(crate) struct CompileArgs {
     /// Stop after this stage and write no object.
     #[arg(long, value_name = "STAGE", value_parser = named(Stage::ALL.to_vec(), &[]), conflicts_with = "output")]
     pub(crate) stop_after: Option<String>,
-    /// Compile only the function with this name, such as `%f` or `u0:1`; may be repeated.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) only: Vec<String>,
+    /// Only the function with this name, such as `%f` or `u0:1`; may be repeated.
+    #[arg(long, alias = "only", value_name = "NAME")]
+    pub(crate) function: Vec<String>,
     /// Print the CPU time of each stage to standard error.
     #[arg(long)]
     pub(crate) time: bool,
@@ -256,12 +279,20 @@ pub(crate) struct AllocArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     /// Register allocator, or `all`; `help` lists them.
-    #[arg(long, value_name = "A", value_parser = AllocatorParser)]
+    #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
     /// Print problems and solutions as `.ra` text, which programs can read; the default for problems and machine
     /// code.
     #[arg(long)]
     pub(crate) ra: bool,
+    /// Format of the output. The formats for programs have one row for each function and allocator.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text", conflicts_with = "ra")]
+    pub(crate) format: TableFormat,
+    /// Allocate N times for the columns of nanoseconds of CPU time: median, lowest and highest.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) rounds: u32,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
     /// Functions (`.clif`), problems (`.ra`) or machine code (`.mach`); `-` is standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
@@ -272,11 +303,10 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     /// Register allocator, or `all`; `help` lists them.
-    #[arg(long, value_name = "A", value_parser = AllocatorParser)]
+    #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
-    /// Explain only the function with this name, such as `%f` or `u0:1`; may be repeated.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) function: Vec<String>,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
     /// Output file; `-` for stdout.
     #[arg(short, value_name = "PAGE.html", required = true)]
     pub(crate) output: PathBuf,
@@ -286,9 +316,21 @@ pub(crate) struct ExplainArgs {
 }
 
 #[derive(clap::Args, Debug)]
+pub(crate) struct TilesArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Format of the output.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: ListFormat,
+}
+
+#[derive(clap::Args, Debug)]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    /// Format of the results.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: ListFormat,
     /// Files with problems and their allocations; `-` is standard input. Problems without a machine use the target.
     #[arg(required = true, value_name = "FILE.ra")]
     pub(crate) files: Vec<PathBuf>,
@@ -297,13 +339,14 @@ pub(crate) struct CheckArgs {
 #[derive(clap::Args, Debug)]
 pub(crate) struct ReduceArgs {
     /// Text that the output of the failing command must contain, so that the command does not start to fail for
-    /// another reason; by default the first message of the form `file:line:column: message`, if there is one.
+    /// another reason; by default its first message at a line of a file, or else the first line that names a function
+    /// of the file, or else its first line, without the numbers of values, instructions and registers.
     #[arg(long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
     /// Output file; `-` for stdout.
     #[arg(short, value_name = "OUT", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// Functions (`.clif`) or allocation problems (`.ra`).
+    /// Functions (`.clif`), or allocation problems (`.ra`) with or without allocations.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// The command and its arguments; `{}` is replaced by the candidate, which otherwise comes last.
@@ -337,7 +380,7 @@ mod tests {
     #[test]
     fn stats_with_and_without_format() {
         let stats = |args: &[&str]| match Args::try_parse_from([&["kingpost", "compile", "-o", "x.o"], args].concat()) {
-            Ok(Args { command: Command::Compile(args), .. }) => (args.stats, args.files.len()),
+            Ok(Args { command: Some(Command::Compile(args)), .. }) => (args.stats, args.files.len()),
             other => panic!("{other:?}"),
         };
         assert_eq!(stats(&["--stats", "a.clif"]), (Some(StatsFormat::Text), 1));

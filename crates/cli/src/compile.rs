@@ -4,17 +4,18 @@
 //! representation of a large file is never in memory as a whole.
 
 use crate::args::{CompileArgs, PathRemap};
+use crate::cat_verify::Search;
 use crate::diagnostics::{Diagnostic, Refused, report};
 use crate::dump::{Dumps, stage};
 use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input::{self, Input, is_stream};
+use crate::progress::Line;
 use crate::stats::Summary;
 use crate::{output, target};
 use kingpost_codegen::{CompileError, Compiler, Options};
 use kingpost_emit_object::{Assembly, ObjectError, ObjectOptions};
 use kingpost_ir::extfunc::FuncName;
 use kingpost_ir::function::SourceLoc;
-use kingpost_ir::near::near_suffix;
 use kingpost_ir::{AnyEntity, Function};
 use kingpost_mach::{DataObject, ModuleBuffer, text};
 use kingpost_reader::{Error, Header, Parser, SourceMap};
@@ -66,7 +67,8 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         data: Vec::new(),
         inputs: Vec::new(),
         defined: HashMap::new(),
-        names: Vec::new(),
+        search: Search::of(&args.function),
+        progress: Line::new(!args.dump.is_empty() || args.disasm),
         written: 0,
         reasons: BTreeMap::new(),
         summary,
@@ -123,8 +125,9 @@ struct Session<'a> {
     inputs: Vec<Rc<Input>>,
     /// Functions and data objects by name: index of the input, and offset of the definition.
     defined: HashMap<FuncName, (usize, usize)>,
-    /// Names of functions.
-    names: Vec<String>,
+    /// The functions to compile.
+    search: Search<'a>,
+    progress: Line,
     /// Number of errors written.
     written: usize,
     /// Number of skipped functions by reason.
@@ -301,6 +304,8 @@ impl Session<'_> {
     /// Reads functions into the first entries of the list. Returns their number and whether there are more.
     fn read_portion(&mut self, input: &Input, parser: &mut Parser) -> (usize, bool) {
         let start = parser.position();
+        let percent = 100 * start / input.text().len().max(1);
+        self.progress.show(|| format!("{}: {percent} %", input.name));
         let mut count = 0;
         while parser.position() - start < PORTION {
             if self.functions.len() == count {
@@ -318,7 +323,7 @@ impl Session<'_> {
                     if self.stopped() {
                         return (count, false);
                     }
-                    count += usize::from(is_new && self.is_wanted(&name));
+                    count += usize::from(is_new && self.search.wants(&name));
                 }
                 Ok(false) => return (count, false),
                 Err(error) => {
@@ -330,17 +335,6 @@ impl Session<'_> {
             }
         }
         (count, !parser.is_at_end())
-    }
-
-    /// Returns `true` if a function is to be compiled: `--only` names it, or is not given.
-    fn is_wanted(&mut self, name: &FuncName) -> bool {
-        if self.args.only.is_empty() {
-            return true;
-        }
-        let name = name.to_string();
-        let is_wanted = self.args.only.contains(&name);
-        self.names.push(name);
-        is_wanted
     }
 
     fn compile_portion(&mut self, input: &Input, own: Option<&Compiler>, count: usize) -> Result<(), Stop> {
@@ -387,13 +381,6 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Fails if `--only` names a function that does not exist.
-    fn check_only(&self) -> Result<(), Stop> {
-        let Some(missing) = self.args.only.iter().find(|name| !self.names.contains(name)) else { return Ok(()) };
-        let hint = near_suffix(missing, self.names.iter().map(String::as_str));
-        Err(Stop::Usage(format!("--only {missing}: there is no such function{hint}")))
-    }
-
     /// Returns a path for debuggers, with its beginning replaced by the last matching `--remap-path-prefix`.
     fn remapped(&self, path: &Path) -> String {
         let replaced = |remap: &PathRemap| Some(remap.to.join(path.strip_prefix(&remap.from).ok()?));
@@ -428,7 +415,7 @@ impl Session<'_> {
         if self.stopped() {
             report(&format!("stopped after {MAX_ERRORS} errors"));
         } else {
-            self.check_only()?;
+            self.search.finish()?;
         }
         self.dumps.finish()?;
         if !args.keep_going && !self.reasons.is_empty() {

@@ -19,8 +19,6 @@ impl Verdict {
 
 /// Reason for which a command stopped.
 pub(crate) enum Stop {
-    /// An option requested a list instead of the command.
-    Help(String),
     /// The command line names something that does not exist.
     Usage(String),
     /// The input cannot be judged, which is different from a bad verdict.

@@ -9,7 +9,6 @@ use crate::{input, output, target};
 use kingpost_codegen::{ALLOCATORS, Compiler, Options};
 use kingpost_explain::{Explanation, page};
 use kingpost_ir::Function;
-use kingpost_ir::near::near_suffix;
 use kingpost_reader::Header;
 use std::io::Write;
 
@@ -39,25 +38,16 @@ pub(crate) fn explanation(place: &FunctionPosition, compilers: &[Compiler], func
 pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
     target::check(&args.target)?;
     let names = allocators(args.regalloc.as_deref())?;
-    let (mut explanations, mut known) = (Vec::new(), Vec::new());
+    let (mut explanations, mut search) = (Vec::new(), args.selection.search().without_output());
     let input = input::read(&args.file)?;
     let prepare = |header: &Header| compilers(&args.target, &names, header);
-    let verdict = functions_of(&input, prepare, |place, compilers, func| {
-        let name = func.name.to_string();
-        let is_wanted = args.function.is_empty() || args.function.contains(&name);
-        known.push(name);
-        if !is_wanted {
-            return Ok(Verdict::Good);
-        }
+    let verdict = functions_of(&input, &mut search, prepare, |place, compilers, func| {
         let explanation = explanation(place, compilers, func);
         let verdict = if explanation.is_some() { Verdict::Good } else { Verdict::Bad };
         explanations.extend(explanation);
         Ok(verdict)
     })?;
-    if let Some(missing) = args.function.iter().find(|name| !known.contains(name)) {
-        let hint = near_suffix(missing, known.iter().map(String::as_str));
-        return Err(Stop::Usage(format!("--function {missing}: there is no such function{hint}")));
-    }
+    search.finish()?;
     if explanations.is_empty() {
         if verdict == Verdict::Good {
             Diagnostic::at(&input, 0, "there is no function to explain".into()).report();
@@ -71,7 +61,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
 /// Prints control-flow graphs.
 pub(crate) fn print_cfg(args: &FilesArgs) -> Outcome {
     let mut out = output::stdout();
-    let verdict = each_function(&args.files, any_header, |_, (), func| {
+    let verdict = each_function(&args.files, args.selection.search(), any_header, |_, (), func| {
         write!(out, "{}", kingpost_explain::dot(func))?;
         Ok(Verdict::Good)
     })?;

@@ -8,6 +8,7 @@
 //! | `opt.rs` | `opt`: functions after the optimizer, as text |
 //! | `dump.rs` | results of stages, as text |
 //! | `test.rs` | `test`, `run`, `interpret`: filetests and run directives |
+//! | `test_report.rs` | reports of test runs as JSON and XML |
 //! | `cat_verify.rs` | `cat`, `verify` |
 //! | `explain.rs` | `explain`, `print-cfg` |
 //! | `tiles.rs` | `tiles`: the local patterns of a target |
@@ -16,10 +17,12 @@
 //! | `reduce.rs` | `reduce`: small files on which a command fails |
 //! | `rules.rs`, `judging.rs` | `rules check`: proofs of rewrite rules |
 //! | `rules_prove.rs` | `rules prove`, `list`, `explain`, `generate` |
-//! | `list_commands.rs` | lists of settings, targets and opcodes |
+//! | `list_commands.rs` | lists of settings, targets, processors and opcodes |
+//! | `help.rs` | exit statuses and examples of the commands |
 //! | `manual.rs` | `completions`, `man`: files for shells and `man` |
 //! | `target.rs` | the compiler that options describe |
 //! | `stats.rs` | counters and times as text or JSON |
+//! | `progress.rs` | the progress of commands that take long |
 //! | `input.rs`, `output.rs` | files and standard streams |
 //! | `exit_status.rs` | results of a command, and exit codes |
 
@@ -32,23 +35,27 @@ mod diagnostics;
 mod dump;
 mod exit_status;
 mod explain;
+mod help;
 mod input;
 mod judging;
 mod list_commands;
 mod manual;
 mod opt;
 mod output;
+mod progress;
 mod reduce;
 mod rules;
 mod rules_prove;
 mod stats;
 mod target;
 mod test;
+mod test_report;
 mod tiles;
 
 use args::{Args, Command};
-use clap::Parser;
-use exit_status::{Stop, Verdict};
+use clap::FromArgMatches;
+use clap::error::ErrorKind;
+use exit_status::{Outcome, Stop, Verdict};
 use kingpost_jit::ToolHeap;
 use std::io::Write;
 use std::process::ExitCode;
@@ -60,9 +67,42 @@ static HEAP: ToolHeap = ToolHeap::new("kingpost", 3);
 fn main() -> ExitCode {
     env_logger::init();
     // Invalid options exit here with code 2.
-    let args = Args::parse();
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let outcome = match list_commands::requested(&words) {
+        Some(list) => list.and_then(print),
+        None => run(Args::from_arg_matches(&help::interface().get_matches()).unwrap_or_else(|error| error.exit())),
+    };
+    match outcome {
+        Ok(Verdict::Good) | Err(Stop::BrokenPipe) => ExitCode::SUCCESS,
+        Ok(Verdict::Bad) => ExitCode::FAILURE,
+        Err(Stop::Failure(text)) => {
+            diagnostics::report(&text);
+            ExitCode::FAILURE
+        }
+        Err(Stop::Usage(text) | Stop::Malformed(text)) => {
+            diagnostics::report(&text);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Writes a list to standard output.
+fn print(list: String) -> Outcome {
+    let mut out = std::io::stdout().lock();
+    out.write_all(list.as_bytes())?;
+    Ok(Verdict::Good)
+}
+
+fn run(args: Args) -> Outcome {
     diagnostics::set_format(args.message_format);
-    let outcome = match args.command {
+    if let Some(list) = args.print {
+        return list_commands::list(list, args.target.as_deref()).and_then(print);
+    }
+    let Some(command) = args.command else {
+        let missing = "a command is missing: `kingpost --help` lists them";
+        help::interface().error(ErrorKind::MissingSubcommand, missing).exit();
+    };
+    match command {
         Command::Test(args) => test::test(&args),
         Command::Run(args) => test::directives("run", &args),
         Command::Interpret(args) => test::directives("interpret", &args),
@@ -80,22 +120,5 @@ fn main() -> ExitCode {
         Command::Rules(args) => rules::rules(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
-    };
-    match outcome {
-        Ok(Verdict::Good) | Err(Stop::BrokenPipe) => ExitCode::SUCCESS,
-        Ok(Verdict::Bad) => ExitCode::FAILURE,
-        Err(Stop::Help(text)) => {
-            // An error is ignored, because it means that the reader has closed the pipe.
-            let _ = std::io::stdout().write_all(text.as_bytes());
-            ExitCode::SUCCESS
-        }
-        Err(Stop::Failure(text)) => {
-            diagnostics::report(&text);
-            ExitCode::FAILURE
-        }
-        Err(Stop::Usage(text) | Stop::Malformed(text)) => {
-            diagnostics::report(&text);
-            ExitCode::from(2)
-        }
     }
 }

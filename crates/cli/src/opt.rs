@@ -29,8 +29,8 @@ impl DumpReceiver for Optimized {
 pub(crate) fn opt(args: &OptArgs) -> Outcome {
     let optimized = Arc::new(Optimized::default());
     let mut passes = Passes::default();
-    if !args.only.is_empty() {
-        let only: Vec<Stage> = args.only.iter().filter_map(|name| stage(name)).collect();
+    if !args.passes.is_empty() {
+        let only: Vec<Stage> = args.passes.iter().filter_map(|name| stage(name)).collect();
         passes = Passes::of(Pass::ALL.into_iter().filter(|&pass| only.contains(&Stage::of_pass(pass))));
     }
     let options = Options::default().with(|options| {
@@ -52,7 +52,7 @@ pub(crate) fn opt(args: &OptArgs) -> Outcome {
     };
     let mut out = output::stdout();
     let mut separator = "";
-    let verdict = each_function(&args.files, prepare, |place, (compiler, cx), func| {
+    let verdict = each_function(&args.files, args.selection.search(), prepare, |place, (compiler, cx), func| {
         match compiler.compile(cx, func, &mut ModuleBuffer::default()) {
             Ok(()) | Err(CompileError::Stopped) => {
                 let text = std::mem::take(&mut *optimized.0.lock().unwrap_or_else(PoisonError::into_inner));

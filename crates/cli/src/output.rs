@@ -2,11 +2,43 @@
 
 use crate::exit_status::Stop;
 use crate::input::is_stream;
+use std::fmt::Display;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+/// Format of a list of results on standard output.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ListFormat {
+    /// Text for readers.
+    Text,
+    /// An array of JSON objects.
+    Json,
+}
+
+/// Format of a table of results.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TableFormat {
+    /// Text for readers.
+    Text,
+    /// Comma-separated values, with a head line.
+    Csv,
+    /// An array of JSON objects.
+    Json,
+}
+
+/// Writes rows as a JSON array, one row per line.
+pub(crate) fn json_rows(out: &mut impl Write, rows: impl IntoIterator<Item = impl Display>) -> io::Result<()> {
+    let mut separator = "[\n";
+    for row in rows {
+        write!(out, "{separator}{row}")?;
+        separator = ",\n";
+    }
+    out.write_all(if separator == "[\n" { b"[]\n" } else { b"\n]\n" })?;
+    out.flush()
+}
 
 /// Returns buffered standard output. The caller must flush it.
 pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {

@@ -2,15 +2,17 @@
 //!
 //! Functions are cut and simplified like generated programs (`kingpost_testgen::ir::shrink`), and allocation problems
 //! like generated problems (`kingpost_testgen::shrink`). Every candidate is valid. The lines before the functions and
-//! the comments after each function are kept.
+//! the comments after each function are kept. An allocation problem with an allocation keeps it, and both are cut
+//! (`kingpost_testgen::shrink_answer`).
 
 use crate::args::ReduceArgs;
 use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input::{self, Input};
 use crate::output;
+use crate::target::{self, TargetArgs};
 use indicatif::ProgressBar;
 use kingpost_ir::Function;
-use kingpost_regalloc::text;
+use kingpost_regalloc::{Allocation, Problem, text};
 use kingpost_testgen::ir::{self, Program};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -20,9 +22,14 @@ use tempfile::TempDir;
 pub(crate) fn reduce(args: &ReduceArgs) -> Outcome {
     let input = input::read(&args.file)?;
     let is_ra = args.file.extension().is_some_and(|extension| extension == "ra");
-    let mut trial = Trial::new(args)?;
     let source = String::from_utf8_lossy(input.text()).into_owned();
-    if !trial.fails(&source) {
+    let mut trial = Trial::new(args)?;
+    trial.names = names(&source);
+    let fails = trial.fails(&source);
+    if let Some(error) = &trial.cannot_start {
+        return Err(Stop::Failure(format!("cannot run `{}`: {error}", args.command[0].display())));
+    }
+    if !fails {
         let how = args.message.as_ref().map(|message| format!(" with `{message}`")).unwrap_or_default();
         return Err(Stop::Failure(format!("{}: the command does not fail{how}", input.name)));
     }
@@ -32,14 +39,85 @@ pub(crate) fn reduce(args: &ReduceArgs) -> Outcome {
     Ok(Verdict::Good)
 }
 
+/// Returns the names after the words `function` and `problem` at the beginnings of lines.
+fn names(source: &str) -> Vec<String> {
+    let name = |line: &str| {
+        let rest = line.strip_prefix("function ").or_else(|| line.strip_prefix("problem "))?;
+        rest.split(['(', ' ']).next().map(str::to_string)
+    };
+    source.lines().filter_map(name).filter(|name| !name.is_empty()).collect()
+}
+
 /// The command that is run on candidates.
 struct Trial<'a> {
     args: &'a ReduceArgs,
     folder: TempDir,
     candidate: PathBuf,
-    /// Exit status and output of the command on the whole file.
-    first: Option<(ExitStatus, String)>,
+    /// Names of functions and problems of the file.
+    names: Vec<String>,
+    /// Exit status of the command on the whole file, and the message that identifies the failure.
+    first: Option<(ExitStatus, Message)>,
+    /// Reason for which the command could not be started.
+    cannot_start: Option<std::io::Error>,
     progress: ProgressBar,
+}
+
+/// Text that identifies a failure.
+enum Message {
+    /// A text that the output must contain.
+    Given(String),
+    /// A line that the output must contain, but for the numbers of entities.
+    Line(String),
+}
+
+impl Message {
+    /// Returns the message of a failure: the first message at a line of a file, or else the first line that names
+    /// a function, or else the first line.
+    fn of(said: &[String; 2], names: &[String]) -> Message {
+        let lines = || said.iter().flat_map(|text| text.lines()).filter(|line| !line.trim().is_empty());
+        let placed = lines().find_map(placed_message);
+        let named = || lines().find(|line| names.iter().any(|name| has_word(line, name)));
+        let errors = || said.iter().rev().flat_map(|text| text.lines()).find(|line| !line.trim().is_empty());
+        Message::Line(without_numbers(placed.or_else(named).or_else(errors).unwrap_or_default()))
+    }
+
+    fn is_in(&self, said: &[String; 2]) -> bool {
+        match self {
+            Message::Given(text) => said.iter().any(|said| said.contains(text)),
+            Message::Line(line) => said.iter().any(|said| without_numbers(said).contains(line)),
+        }
+    }
+}
+
+/// Returns `true` if `word` occurs in `line` and does not continue there.
+fn has_word(line: &str, word: &str) -> bool {
+    let continues = |rest: &str| rest.starts_with(|next: char| next.is_alphanumeric() || next == '_');
+    line.match_indices(word).any(|(index, _)| !continues(&line[index + word.len()..]))
+}
+
+/// Returns a text with `#` for the numbers of values, instructions, registers and other entities, which change when a
+/// file is reduced, and for numbers in parentheses, such as numbers of threads. Types keep their numbers.
+fn without_numbers(text: &str) -> String {
+    const ENTITIES: [&str; 13] = ["v", "block", "inst", "i", "b", "r", "x", "ss", "fn", "sig", "gv", "slot", "s"];
+    const TYPES: [&str; 5] = ["i8", "i16", "i32", "i64", "i128"];
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'%';
+    let mut short = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.bytes().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        let kind = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        let in_parentheses = kind.is_empty() && short.ends_with('(') && after.starts_with(')');
+        let is_entity = ENTITIES.contains(&kind) && !TYPES.contains(&word);
+        match kind.len() < word.len() && (is_entity || in_parentheses) {
+            true => short.extend([kind, "#"]),
+            false => short.push_str(word),
+        }
+        let next = after.chars().next();
+        short.extend(next);
+        rest = &after[next.map_or(0, char::len_utf8)..];
+    }
+    short
 }
 
 impl<'a> Trial<'a> {
@@ -47,7 +125,8 @@ impl<'a> Trial<'a> {
         let folder = tempfile::tempdir()?;
         let name = args.file.file_name().filter(|_| !input::is_stream(&args.file)).unwrap_or("input.clif".as_ref());
         let candidate = folder.path().join(name);
-        Ok(Trial { args, candidate, folder, first: None, progress: ProgressBar::new_spinner() })
+        let (names, first, cannot_start, progress) = (Vec::new(), None, None, ProgressBar::new_spinner());
+        Ok(Trial { args, candidate, folder, names, first, cannot_start, progress })
     }
 
     /// Returns `true` if the command fails on a text in the way in which it failed first.
@@ -62,13 +141,19 @@ impl<'a> Trial<'a> {
         let words = words.iter().map(|word| if word == "{}" { self.candidate.as_os_str() } else { word.as_os_str() });
         let mut command = Command::new(program);
         command.args(words).args((!has_place).then_some(Path::new(&self.candidate)));
-        let Ok(output) = command.env("TMPDIR", self.folder.path()).output() else { return false };
-        let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+        let output = match command.env("TMPDIR", self.folder.path()).output() {
+            Ok(output) => output,
+            Err(error) => {
+                self.cannot_start = Some(error);
+                return false;
+            }
+        };
+        let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         let (status, message) = self.first.get_or_insert_with(|| {
-            let placed = || said.iter().flat_map(|text| text.lines()).find_map(placed_message).map(str::to_string);
-            (output.status, self.args.message.clone().or_else(placed).unwrap_or_default())
+            let given = self.args.message.clone().map(Message::Given);
+            (output.status, given.unwrap_or_else(|| Message::of(&said, &self.names)))
         });
-        !output.status.success() && output.status == *status && said.iter().any(|text| text.contains(message.as_str()))
+        !output.status.success() && output.status == *status && message.is_in(&said)
     }
 }
 
@@ -86,13 +171,30 @@ fn problem(input: &Input, source: &str, trial: &mut Trial) -> Result<String, Sto
     // The first line may contain the expectation of a test.
     let expected: String =
         source.lines().take_while(|line| line.starts_with(';')).map(|line| format!("{line}\n")).collect();
-    let env = file.env.map(|env| format!("{env}\n")).unwrap_or_default();
-    let whole = |problem: &kingpost_regalloc::Problem| format!("{expected}{env}{problem}");
+    let machine = file.env;
+    let env = machine.as_ref().map(|env| format!("{env}\n")).unwrap_or_default();
+    let whole = |problem: &Problem| format!("{expected}{env}{problem}");
     if file.cases.is_empty() {
         return Err(Stop::Failure(format!("{}:1:1: there is no problem to reduce", input.name)));
     }
-    let case = file.cases.iter().find(|case| trial.fails(&whole(&case.problem)));
+    let answered = |problem: &Problem, answer: &Allocation| {
+        format!("{}{}", whole(problem), text::display_allocation(problem, answer))
+    };
+    let case = file.cases.iter().find(|case| match &case.allocation {
+        Some(answer) => trial.fails(&answered(&case.problem, answer)),
+        None => trial.fails(&whole(&case.problem)),
+    });
     let case = case.ok_or_else(|| Stop::Failure(format!("{}: the command fails on no problem alone", input.name)))?;
+    // A command that ignores the allocation fails without it, too.
+    if let Some(answer) = case.allocation.as_ref().filter(|_| !trial.fails(&whole(&case.problem))) {
+        let machine = match machine {
+            Some(machine) => machine,
+            None => target::compiler(&TargetArgs::default(), None, false)?.isa().env().clone(),
+        };
+        let fails = |problem: &Problem, answer: &Allocation| trial.fails(&answered(problem, answer));
+        let (problem, answer) = kingpost_testgen::shrink_answer::shrink(&case.problem, answer, &machine, fails);
+        return Ok(answered(&problem, &answer));
+    }
     Ok(whole(&kingpost_testgen::shrink::shrink(&case.problem, |problem| trial.fails(&whole(problem)))))
 }
 

@@ -1,10 +1,11 @@
 //! `rules check`: proofs and refutations of rewrite rules. The other subcommands are in `rules_prove.rs`.
 
-use crate::cat_verify::{any_header, each_function};
+use crate::cat_verify::{Search, any_header, each_function};
 use crate::diagnostics::Diagnostic;
 use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input::{Input, utf8};
 use crate::judging::{in_order, seconds, threads};
+use crate::output::ListFormat;
 use crate::{input, output, rules_prove};
 use clap::{Args, Subcommand, ValueEnum};
 use kingpost_ir::analyses::Analyses;
@@ -32,13 +33,22 @@ enum RulesCommand {
     /// Prove the rules on CLIF that are not in the ledger, and write the ledger.
     Prove(rules_prove::ProveArgs),
     /// List rules on CLIF, with the state of their proofs.
-    List(rules_prove::ListArgs),
+    List(ListCommandArgs),
     /// Show one rule on CLIF: its text, its types, its proof.
     Explain(rules_prove::ExplainArgs),
     /// Count how often the optimizer applies each rule.
     Count(CountArgs),
     /// Write the optimizer's matcher from proved rules.
     Generate(rules_prove::GenerateArgs),
+}
+
+#[derive(Args, Debug)]
+struct ListCommandArgs {
+    #[command(flatten)]
+    rules: rules_prove::ListArgs,
+    /// Format of the list.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    format: ListFormat,
 }
 
 #[derive(Args, Debug)]
@@ -63,7 +73,7 @@ struct CheckArgs {
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
     timeout: f64,
     /// Number of threads; by default the number of processors.
-    #[arg(short, value_name = "N", default_value_t = 0)]
+    #[arg(short, value_name = "N", default_value_t = 0, hide_default_value = true)]
     jobs: usize,
     /// Files; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
@@ -97,7 +107,7 @@ pub(crate) fn rules(args: &RulesArgs) -> Outcome {
     match &args.command {
         RulesCommand::Check(args) => check_files(args),
         RulesCommand::Prove(args) => rules_prove::prove(args),
-        RulesCommand::List(args) => rules_prove::list(args),
+        RulesCommand::List(args) => rules_prove::list(&args.rules, args.format),
         RulesCommand::Explain(args) => rules_prove::explain(args),
         RulesCommand::Count(args) => count(args),
         RulesCommand::Generate(args) => rules_prove::generate(args),
@@ -139,7 +149,7 @@ struct Counts {
 /// Prints the rules that were applied, the most frequent first.
 fn count(args: &CountArgs) -> Outcome {
     let (mut optimizer, mut analyses, mut verifier) = <(Optimizer, Analyses, Verifier)>::default();
-    let verdict = each_function(&args.files, any_header, |place, (), func| {
+    let verdict = each_function(&args.files, Search::of(&[]), any_header, |place, (), func| {
         if let Err(errors) = verifier.verify(func, None) {
             place.report(func, errors.0);
             return Ok(Verdict::Bad);

@@ -9,11 +9,13 @@
 use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input::utf8;
 use crate::judging::{in_order, seconds, threads};
+use crate::output::ListFormat;
 use crate::{input, output};
 use clap::Args;
 use kingpost_ir::near::near_suffix;
 use kingpost_rule_verify::{Backend, Obligations, Options, Prover, Verdict as RuleVerdict, check_clif, obligations};
 use kingpost_rules::clif::{self, ClifRule, Dependency, parse, typings};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -30,7 +32,7 @@ pub(crate) struct ProveArgs {
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
     timeout: f64,
     /// Number of threads; by default the number of processors.
-    #[arg(short, value_name = "N", default_value_t = 0)]
+    #[arg(short, value_name = "N", default_value_t = 0, hide_default_value = true)]
     jobs: usize,
 }
 
@@ -173,16 +175,25 @@ fn worse(first: RuleVerdict, second: RuleVerdict) -> RuleVerdict {
     }
 }
 
-pub(crate) fn list(args: &ListArgs) -> Outcome {
+pub(crate) fn list(args: &ListArgs, format: ListFormat) -> Outcome {
     let (entries, ledger) = read(args)?;
     let mut out = output::stdout();
+    let all = entries.iter().all(|entry| entry.is_proved(&ledger));
+    let verdict = if all { Verdict::Good } else { Verdict::Bad };
+    if format == ListFormat::Json {
+        let row = |entry: &Entry| {
+            let (name, place, cases) = (&entry.rule.name, &entry.place, entry.obligations.cases);
+            json!({ "name": name, "place": place, "cases": cases, "proved": entry.is_proved(&ledger) })
+        };
+        output::json_rows(&mut out, entries.iter().map(row))?;
+        return Ok(verdict);
+    }
     for entry in &entries {
         let state = if entry.is_proved(&ledger) { "proved" } else { "not proved" };
         writeln!(out, "{}\t{}\t{} cases\t{state}", entry.rule.name, entry.place, entry.obligations.cases)?;
     }
     out.flush()?;
-    let all = entries.iter().all(|entry| entry.is_proved(&ledger));
-    Ok(if all { Verdict::Good } else { Verdict::Bad })
+    Ok(verdict)
 }
 
 pub(crate) fn explain(args: &ExplainArgs) -> Outcome {

@@ -2,7 +2,7 @@
 
 use crate::diagnostics::{Refused, note_renamed};
 use crate::exit_status::Stop;
-use crate::list_commands;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use kingpost_codegen::{ALLOCATORS, Compiler, SettingError, Settings, TARGETS, TargetError, allocator_name};
 use kingpost_ir::near::near_suffix;
 use kingpost_reader::Header;
@@ -18,10 +18,41 @@ pub(crate) struct TargetArgs {
     /// A shared setting, or a flag of the target's instruction set; may be repeated; `help` lists them.
     #[arg(long, value_name = "KEY[=VALUE]")]
     pub(crate) set: Vec<String>,
+    /// Optimization level, also `0`, `2` or `s`; short for `--set opt_level=LEVEL`.
+    #[arg(short = 'O', value_name = "LEVEL", value_parser = levels(&[]))]
+    pub(crate) level: Option<String>,
+}
+
+/// Levels of optimization as compilers of C call them, and the values of `opt_level`.
+const LEVELS: &[(&str, &str)] =
+    &[("0", "none"), ("1", "speed"), ("2", "speed"), ("3", "speed"), ("s", "speed_and_size"), ("z", "speed_and_size")];
+
+/// Returns a parser of optimization levels, which accepts their names in other compilers, and of other words.
+pub(crate) fn levels(others: &[&'static str]) -> impl TypedValueParser<Value = String> + use<> {
+    let value = |name: &'static str| {
+        PossibleValue::new(name).aliases(LEVELS.iter().filter(|(_, level)| *level == name).map(|(alias, _)| *alias))
+    };
+    let names = Settings::words("opt_level").iter().chain(others).map(|&name| value(name));
+    PossibleValuesParser::from(names.collect::<Vec<_>>()).map(|word| {
+        let level = LEVELS.iter().find(|(alias, _)| *alias == word).map(|(_, level)| (*level).to_string());
+        level.unwrap_or(word)
+    })
+}
+
+impl TargetArgs {
+    /// Returns the words of `-O` and `--set`: keys with their values.
+    pub(crate) fn words(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        let level = self.level.as_deref().map(|level| ("opt_level", Some(level)));
+        let set = self.set.iter().map(|word| match word.split_once('=') {
+            Some((key, value)) => (key, Some(value)),
+            None => (word.as_str(), None),
+        });
+        level.into_iter().chain(set)
+    }
 }
 
 /// Parses the triple of an option. An architecture alone means Linux.
-fn triple(text: Option<&str>) -> Result<Triple, String> {
+pub(crate) fn triple(text: Option<&str>) -> Result<Triple, String> {
     let Some(text) = text else { return Ok(Triple::host()) };
     let full = if text.contains('-') { text.to_string() } else { format!("{text}-unknown-linux-gnu") };
     Triple::from_str(&full).map_err(|error| {
@@ -36,20 +67,13 @@ pub(crate) fn defaults() -> Settings {
     Settings::default().with(|settings| settings.regalloc_algorithm = ALLOCATORS[0].0.into())
 }
 
-/// Checks options before a file is read. Options with the word `help` end the command with a list.
+/// Checks options before a file is read.
 pub(crate) fn check(args: &TargetArgs) -> Result<(), Stop> {
     compiler(args, None, false).map(drop)
 }
 
 /// Returns a compiler for these options. Keys that are not shared settings are flags of the instruction set.
 pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: bool) -> Result<Compiler, Stop> {
-    if args.target.as_deref() == Some("help") {
-        return Err(Stop::Help(list_commands::targets()));
-    }
-    if args.set.iter().any(|word| word == "help") {
-        let triple = triple(args.target.as_deref()).map_err(Stop::Usage)?;
-        return Err(Stop::Help(list_commands::settings(&triple, &defaults())));
-    }
     let defaults = defaults().with(|settings| settings.verify_each = verify_each);
     with_header(defaults, args, regalloc, &Header::default()).map_err(|refused| Stop::Usage(refused.text))
 }
@@ -81,11 +105,8 @@ pub(crate) fn with_header(
     for word in words {
         set(&word.name, word.value.as_deref())?;
     }
-    for word in &args.set {
-        match word.split_once('=') {
-            Some((key, value)) => set(key, Some(value))?,
-            None => set(word, None)?,
-        }
+    for (key, value) in args.words() {
+        set(key, value)?;
     }
     if let Some(name) = regalloc {
         settings.regalloc_algorithm = name.to_string();

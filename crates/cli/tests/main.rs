@@ -7,4 +7,5 @@ mod debugger;
 mod defaults;
 mod interface;
 mod limits;
+mod options;
 mod paths;

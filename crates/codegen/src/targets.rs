@@ -183,6 +183,19 @@ impl CpuFlags {
         }
     }
 
+    /// Returns the names of processors and levels of the architecture. Each name sets several flags.
+    pub fn presets(&self) -> impl Iterator<Item = &'static str> {
+        let rows = match self {
+            #[cfg(feature = "x64")]
+            CpuFlags::X64(_) => X64Flags::PRESETS,
+            #[cfg(feature = "aarch64")]
+            CpuFlags::Aarch64(_) => A64Flags::PRESETS,
+            #[cfg(not(any(feature = "x64", feature = "aarch64")))]
+            _ => unreachable!("there are no flags without an instruction set"),
+        };
+        rows.iter().flat_map(|(names, _)| names.iter().copied())
+    }
+
     /// Returns the words of a `target` line that set these flags.
     pub fn words(&self) -> Vec<String> {
         let is_set = |name: &str| each!(self, flags => flags.get(name) == Some(true));

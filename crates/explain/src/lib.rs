@@ -16,6 +16,7 @@
 //! | `decisions.rs` | decisions of the allocator, in their order |
 //! | `page.rs`, `page/` | a self-contained page |
 //! | `text.rs` | columns of text, one for each allocator |
+//! | `table.rs` | a table of allocations for programs |
 //! | `dot.rs` | the control-flow graph in the language of Graphviz |
 //!
 //! ```
@@ -40,6 +41,7 @@ mod names;
 mod page;
 mod rows;
 mod source;
+mod table;
 mod text;
 
 pub use decisions::Decision;
@@ -47,7 +49,8 @@ pub use dot::dot;
 pub use explain::{Explanation, Solution, explain};
 pub use live_ranges::LiveRange;
 pub use names::VRegName;
-pub use page::page;
+pub use page::{json, page};
 pub use rows::{Move, Row, RowKind};
 pub use source::{Graph, GraphBlock, GraphEdge, Line};
+pub use table::{COLUMNS, TableFacts, TableRow, cost_json};
 pub use text::text;

@@ -11,6 +11,11 @@ const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 const PROGRAM: &[&str] = &[include_str!("page/graph.js"), include_str!("page/chart.js"), include_str!("page/page.js")];
 
+/// Returns the explanations as an array of JSON objects.
+pub fn json(explanations: &[Explanation]) -> String {
+    Value::from(explanations.iter().map(function).collect::<Vec<_>>()).to_string()
+}
+
 /// Returns a page about functions, under a title.
 pub fn page(title: &str, explanations: &[Explanation]) -> String {
     let functions: Vec<Value> = explanations.iter().map(function).collect();

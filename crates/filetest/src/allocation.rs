@@ -40,6 +40,9 @@ pub(crate) fn run(name: &str, text: &str, options: &Options, step: &Progress) ->
     if expected.split_whitespace().next() == Some("solved") {
         if let Some(program) = &options.program {
             let mut findings = Findings::default();
+            if options.list {
+                return vec![unit(&format!("solved, allocator `{program}`"), &mut findings, "")];
+            }
             solve(name, text, program::factory(program)(), &mut findings);
             let words = format!(" --regalloc-command '{program}'");
             return vec![unit(&format!("solved, allocator `{program}`"), &mut findings, &words)];
@@ -53,13 +56,17 @@ pub(crate) fn run(name: &str, text: &str, options: &Options, step: &Progress) ->
                 let mut findings = Findings::default();
                 let (solved, words) = (format!("solved, allocator {allocator}"), format!(" --regalloc {allocator}"));
                 step.begin(solved.clone(), format!("kingpost test{words} {name}"));
-                solve(name, text, make(), &mut findings);
+                if !options.list {
+                    solve(name, text, make(), &mut findings);
+                }
                 unit(&solved, &mut findings, &words)
             })
             .collect();
     }
     let mut findings = Findings::default();
-    judge(name, text, expected, &mut findings);
+    if !options.list {
+        judge(name, text, expected, &mut findings);
+    }
     vec![unit("judged", &mut findings, "")]
 }
 

@@ -3,12 +3,57 @@
 use std::fmt;
 
 use kingpost_interpreter::DataValue;
-use kingpost_ir::near::near_suffix;
-use kingpost_reader::{Comment, Comparison, Datum, Invocation, Position, RunCommand, TestFunction};
+use kingpost_ir::near::{distance, near_suffix};
+use kingpost_reader::{Comment, Comparison, Datum, Invocation, Position, RunCommand, TestFile, TestFunction};
 
 use crate::job::Job;
 use crate::outcome::{Ending, display};
 use crate::report::Findings;
+
+/// Directives with a call.
+const CALLS: [&str; 3] = ["run", "print", "trap"];
+
+/// Directives that compare output.
+const CHECKS: [&str; 5] = ["check", "nextln", "sameln", "unordered", "regex"];
+
+/// Returns the first comment of a file whose first word is nearly a directive.
+pub(crate) fn misspelt(file: &TestFile) -> Option<Misspelt> {
+    let comments = file.functions.iter().flat_map(|test| &test.comments);
+    file.preamble_comments.iter().chain(comments).find_map(|comment| {
+        let (word, rest) = comment.text.trim_start_matches([';', ' ']).split_once(':')?;
+        let is_call = rest.trim_start().starts_with('%') && rest.contains('(');
+        let near = if is_call { near_directive(word, &CALLS)? } else { near_directive(word, &CHECKS)? };
+        Some(Misspelt { position: comment.position(), word: word.to_string(), near })
+    })
+}
+
+/// Returns the directive that a word nearly is: the letters are equal in another order, or few of them differ.
+fn near_directive(word: &str, known: &[&'static str]) -> Option<&'static str> {
+    let letters = |word: &str| {
+        let mut letters: Vec<u8> = word.to_lowercase().into_bytes();
+        letters.sort_unstable();
+        letters
+    };
+    // A shorter word than these may be any English word.
+    let is_near = |other: &str| distance(word, other) <= (word.len() / 4).max(1) || letters(word) == letters(other);
+    let is_word = word.len() >= 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_known = CALLS.iter().chain(&CHECKS).any(|known| *known == word);
+    known.iter().copied().find(|other| is_word && !is_known && is_near(other))
+}
+
+/// A comment whose first word is nearly a directive.
+pub(crate) struct Misspelt {
+    position: Position,
+    word: String,
+    near: &'static str,
+}
+
+impl Misspelt {
+    /// Returns the error in a file: the position and the directive that it nearly is.
+    pub(crate) fn in_file(&self, name: &str) -> String {
+        format!("{name}:{}: there is no directive `{}`; near: {}", self.position, self.word, self.near)
+    }
+}
 
 /// A directive of a function.
 #[derive(Debug)]
@@ -123,7 +168,7 @@ impl<'a> Judge<'a> {
     }
 
     fn compare(&self, ending: Ending, findings: &mut Findings) {
-        if let Ending::NotSupported(reason) = ending {
+        if let (Ending::NotSupported(reason), false) = (&ending, self.is_requested()) {
             return findings.skip(reason);
         }
         findings.expectations += 1;
@@ -140,9 +185,13 @@ impl<'a> Judge<'a> {
                     self.fail(&ending, format_args!("a value other than 0"), findings);
                 }
             }
-            (RunCommand::Print { .. }, _) => {
+            (RunCommand::Print { .. }, Ending::Returned(found)) if self.is_requested() => {
+                findings.prints.push(display(found));
+            }
+            (RunCommand::Print { .. }, Ending::Returned(_)) => {
                 findings.prints.push(format!("{}{} {ending}", self.place(), self.call()));
             }
+            (RunCommand::Print { .. }, _) => findings.fail(format_args!("{}{} {ending}", self.place(), self.call())),
             (RunCommand::Trap { code, .. }, Ending::Trapped(found)) if *found == Some(*code) => {}
             (RunCommand::Trap { code, .. }, _) => self.fail(&ending, format_args!("a trap with {code}"), findings),
             (RunCommand::Run { expected, .. }, _) => {
@@ -152,9 +201,14 @@ impl<'a> Judge<'a> {
         }
     }
 
+    /// Returns `true` if the call is not from a file.
+    fn is_requested(&self) -> bool {
+        self.position.line == 0
+    }
+
     /// Returns the directive's file, line and column.
     fn place(&self) -> String {
-        if self.position.line == 0 { String::new() } else { format!("{}:{}: ", self.file, self.position) }
+        if self.is_requested() { String::new() } else { format!("{}:{}: ", self.file, self.position) }
     }
 
     /// Returns the function and its arguments.

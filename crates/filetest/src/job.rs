@@ -22,6 +22,8 @@ pub(crate) struct Job<'a> {
     pub(crate) info: Option<TargetInfo>,
     pub(crate) bless: bool,
     pub(crate) via: Via,
+    /// Limit of the calls, in seconds of CPU time or millions of interpreted instructions.
+    pub(crate) limit: Option<u32>,
     /// Calls to print instead of the file's directives.
     pub(crate) calls: &'a [String],
     /// Directives that must not hold.

@@ -9,6 +9,7 @@
 //! | `options.rs` | the options of a test run |
 //! | `runner.rs` | search for files, and their runs on many threads |
 //! | `watch.rs` | threads whose units have a limit of CPU time |
+//! | `selection.rs` | the part of a file that belongs to requested functions |
 //! | `plan.rs` | the units of a file, from its header |
 //! | `program.rs` | an external allocator, as a program |
 //! | `unit.rs` | the smallest item that is run and reported |
@@ -57,6 +58,7 @@ mod precise;
 mod program;
 mod report;
 mod runner;
+mod selection;
 mod subtests;
 mod target;
 mod unit;

@@ -1,5 +1,7 @@
 //! Options of a test run.
 
+use std::path::Path;
+
 use crate::known_wrong::KnownWrong;
 use crate::native::Via;
 
@@ -27,6 +29,20 @@ pub struct Options {
     pub calls: Vec<String>,
     /// Directives that must not hold.
     pub known_wrong: KnownWrong,
+    /// Settings and flags of the instruction set that follow the words of each `target` line, for [`run_text`] with a
+    /// command.
+    ///
+    /// [`run_text`]: crate::run_text
+    pub words: Vec<String>,
+    /// Limit of the calls of a unit, in seconds of CPU time of compiled code, or in millions of interpreted
+    /// instructions; by default 10 and 100.
+    pub limit: Option<u32>,
+    /// Texts that select files by their paths; all files if empty.
+    pub files: Vec<String>,
+    /// Names of the functions to test, such as `%f`; all if empty.
+    pub functions: Vec<String>,
+    /// Whether to list the units and run none.
+    pub list: bool,
 }
 
 impl Options {
@@ -35,6 +51,12 @@ impl Options {
     pub fn with(mut self, change: impl FnOnce(&mut Options)) -> Options {
         change(&mut self);
         self
+    }
+
+    /// Returns `true` if the file at `path` is to be tested.
+    pub(crate) fn selects_file(&self, path: &Path) -> bool {
+        let path = path.display().to_string();
+        self.files.is_empty() || self.files.iter().any(|text| path.contains(text))
     }
 
     pub(crate) fn selects(&self, triple: &str) -> bool {

@@ -9,14 +9,16 @@ use std::thread;
 use std::time::Duration;
 
 use kingpost_ir::signature::CallConv;
-use kingpost_reader::{Error, Header, Position, Target, TestCommand, TestFile};
+use kingpost_reader::{Error, Header, Position, Setting, Target, TestCommand, TestFile};
 use target_lexicon::Triple;
 
 use crate::allocation;
+use crate::directives;
 use crate::job::{Job, describe_word};
 use crate::options::Options;
 use crate::plan;
 use crate::report::{Findings, Outcome, Report, UnitReport};
+use crate::selection;
 use crate::subtests::{Per, What};
 use crate::target;
 use crate::unit::Unit;
@@ -36,6 +38,7 @@ pub fn run(paths: &[PathBuf], options: &Options, progress: impl Fn(usize, usize)
     for path in paths {
         find_files(path, &mut files)?;
     }
+    files.retain(|path| options.selects_file(path));
     let (count, options) = (files.len(), Arc::new(options.clone()));
     let sources = files.into_iter().map(|path| Source { options: Arc::clone(&options), from: Origin::File(path) });
     run_sources(sources.collect(), options.jobs, |done| progress(done, count))
@@ -143,7 +146,7 @@ fn run_bytes(name: &str, text: &[u8], command: Option<&str>, options: &Options, 
         }
     };
     if command.is_none() && Path::new(name).extension().is_some_and(|extension| extension == "ra") {
-        return allocation::run(name, text, options, step);
+        return if options.functions.is_empty() { allocation::run(name, text, options, step) } else { Vec::new() };
     }
     // Files with `test run` have this convention by default.
     let mut reading = kingpost_reader::Options::default();
@@ -154,15 +157,24 @@ fn run_bytes(name: &str, text: &[u8], command: Option<&str>, options: &Options, 
         }
         Ok(mut file) => {
             if let Some(command) = command {
-                override_commands(&mut file.header, command);
+                override_commands(&mut file.header, command, options);
+            }
+            if let Some(error) = directives::misspelt(&file) {
+                return whole_file(name, verb, error.in_file(name));
+            }
+            if !selection::selects(&file, options) {
+                return Vec::new();
             }
             if file.header.commands.is_empty() {
                 whole_file(name, verb, format!("{name}:1:1: the file has no `test` line, as `test run`"))
             } else {
                 let mut units = run_units(name, &file, options, step);
                 if let Some(command) = command {
+                    let target: String = options.targets.iter().map(|target| format!(" --target {target}")).collect();
+                    let words: String = options.words.iter().map(|word| format!(" --set {word}")).collect();
                     let calls: String = options.calls.iter().map(|call| format!(" '{call}'")).collect();
-                    units.iter_mut().for_each(|unit| unit.command = format!("kingpost {command} {name}{calls}"));
+                    let repeat = format!("kingpost {command}{target}{words} {name}{calls}");
+                    units.iter_mut().for_each(|unit| unit.command.clone_from(&repeat));
                 }
                 units
             }
@@ -174,26 +186,44 @@ fn run_bytes(name: &str, text: &[u8], command: Option<&str>, options: &Options, 
     }
 }
 
-fn override_commands(header: &mut Header, command: &str) {
+/// Replaces the `test` lines of a file by one. Keeps the `target` lines of the requested architecture, which is by
+/// default the architecture of this machine, and adds the requested words to them.
+fn override_commands(header: &mut Header, command: &str, options: &Options) {
     header.commands = vec![TestCommand { start: 0, name: command.to_string(), options: Vec::new() }];
-    let host = Triple::host().architecture;
-    header.targets.retain(|target| target::triple(&target.triple).is_ok_and(|triple| triple.architecture == host));
+    let wanted = options.targets.first().cloned().unwrap_or_else(|| Triple::host().architecture.to_string());
+    let architecture = target::triple(&wanted).map(|triple| triple.architecture);
+    header.targets.retain(|target| target::triple(&target.triple).map(|triple| triple.architecture) == architecture);
     if header.targets.is_empty() {
         let settings = header.settings.len();
-        header.targets.push(Target { triple: host.to_string(), flags: Vec::new(), settings, start: 0 });
+        header.targets.push(Target { triple: wanted.clone(), flags: Vec::new(), settings, start: 0 });
+    }
+    // Calls have one result each.
+    if !options.calls.is_empty() || !options.targets.is_empty() {
+        header.targets.truncate(1);
+    }
+    for target in &mut header.targets {
+        if !options.targets.is_empty() {
+            target.triple.clone_from(&wanted);
+        }
+        target.flags.extend(options.words.iter().map(|word| {
+            let (name, value) = word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+            Setting { start: 0, name: name.into(), value: value.map(str::to_string) }
+        }));
     }
 }
 
 fn run_units(name: &str, file: &TestFile, options: &Options, step: &Progress) -> Vec<UnitReport> {
     let missing = file.header.features.iter().find(|feature| feature.wanted);
     let units = plan::units(&file.header, options);
+    let selected = selection::Selected::new(file, options);
     let reports = units.iter().map(|(what, unit)| {
         let mut findings = Findings::default();
         let command = unit.repeat(name, options.via);
         step.begin(unit.name(), command.clone());
         match missing {
+            _ if options.list => {}
             Some(feature) => findings.skip(format_args!("feature {}", feature.name)),
-            None => run_unit(name, file, *what, unit, options, &mut findings),
+            None => run_unit(name, selected.for_subtest(&unit.command.name), *what, unit, options, &mut findings),
         }
         let outcome = findings.outcome();
         UnitReport { file: name.to_string(), unit: unit.name(), outcome, prints: findings.prints, command }
@@ -220,8 +250,8 @@ fn run_unit(name: &str, file: &TestFile, what: What, unit: &Unit, options: &Opti
         Err(target::NoCompiler::Skip(reason)) => return findings.skip(reason),
         Err(target::NoCompiler::Fail { key, text }) => return findings.fail(describe_word(name, file, &key, &text)),
     };
-    let Options { bless, via, ref calls, ref known_wrong, .. } = *options;
-    let job = Job { name, file, unit, info, bless, via, calls, known_wrong };
+    let Options { bless, via, limit, ref calls, ref known_wrong, .. } = *options;
+    let job = Job { name, file, unit, info, bless, via, limit, calls, known_wrong };
     // A panic is a bug of Kingpost; it must not hide the results of the other files.
     let caught = catch_unwind(AssertUnwindSafe(|| {
         if !subtest.needs_verifier || job.verify(findings) {
@@ -229,7 +259,7 @@ fn run_unit(name: &str, file: &TestFile, what: What, unit: &Unit, options: &Opti
         }
     }));
     let is_silent = findings.failures.is_empty() && findings.skips.is_empty() && findings.prints.is_empty();
-    if findings.expectations == 0 && is_silent {
+    if findings.expectations == 0 && is_silent && options.functions.is_empty() {
         findings.fail(at_command(format_args!("the file expects nothing")));
     }
     if let Err(panic) = caught {

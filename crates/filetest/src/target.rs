@@ -57,8 +57,8 @@ fn settings(header: &Header, count: usize) -> Result<Settings, NoCompiler> {
 }
 
 /// Returns the allocator that the `set` lines of a file name for a target, if there is one.
-pub(crate) fn named_allocator<'a>(header: &'a Header, target: &Target) -> Option<&'a str> {
-    let settings = header.settings.iter().take(target.settings);
+pub(crate) fn named_allocator<'a>(header: &'a Header, target: &'a Target) -> Option<&'a str> {
+    let settings = header.settings.iter().take(target.settings).chain(&target.flags);
     settings.rev().find(|setting| setting.name == "regalloc_algorithm")?.value.as_deref().map(allocator_name)
 }
 

@@ -25,7 +25,8 @@ impl Unit<'_> {
         if let Some(target) = self.target {
             name += &format!(", target {}", target.triple);
             for flag in &target.flags {
-                name += &format!(" {}", flag.name);
+                let value = flag.value.iter().map(|value| format!("={value}"));
+                name += &format!(" {}{}", flag.name, value.collect::<String>());
             }
         }
         if let Some(allocator) = &self.allocator {
@@ -49,7 +50,7 @@ impl Unit<'_> {
         let allocator = self.allocator.as_ref().map(|name| format!(" --regalloc {name}")).unwrap_or_default();
         let program =
             self.program.as_ref().map(|command| format!(" --regalloc-command '{command}'")).unwrap_or_default();
-        let level = self.opt_level.as_ref().map(|level| format!(" --opt {level}")).unwrap_or_default();
+        let level = self.opt_level.as_ref().map(|level| format!(" -O {level}")).unwrap_or_default();
         let settings: String = self.settings.iter().map(|(key, value)| format!(" --set {key}={value}")).collect();
         // The other variant is the default.
         let via = if self.command.name == "run" && via == Via::Object { " --via object" } else { "" };

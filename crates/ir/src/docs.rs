@@ -48,19 +48,24 @@ pub fn opcode_docs() -> String {
     text
 }
 
-/// Returns the row of `opcode`, one line per column.
-pub fn opcode_doc(opcode: Opcode) -> String {
+/// Returns the names and the texts of the columns of the row of `opcode`, but for its name and its meaning. Empty
+/// texts are `-`.
+pub fn opcode_row(opcode: Opcode) -> [(&'static str, String); 6] {
     let info = opcode.info();
-    let rows = [
+    [
         ("operands", typed(info, info.operand_names, info.operands)),
         ("results", typed(info, info.result_names, info.results)),
         ("type", format!("{}: {}", info.class.name(), info.class.description().to_lowercase())),
         ("suffix", suffix(info)),
         ("properties", properties(opcode)),
         ("format", format!("{:?}", info.format)),
-    ];
-    let mut text = format!("{opcode}: {}\n", info.doc);
-    for (name, value) in rows {
+    ]
+}
+
+/// Returns the row of `opcode`, one line per column.
+pub fn opcode_doc(opcode: Opcode) -> String {
+    let mut text = format!("{opcode}: {}\n", opcode.info().doc);
+    for (name, value) in opcode_row(opcode) {
         if value != "-" {
             let _ = writeln!(text, "  {name:<11} {value}");
         }

@@ -24,7 +24,7 @@ pub fn near_suffix<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> 
 
 /// Returns the minimum number of characters to insert, delete or replace that turns one word into the other
 /// (Levenshtein 1966). Computes the table of prefixes row by row.
-fn distance(a: &str, b: &str) -> usize {
+pub fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (i, x) in a.chars().enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], i + 1);

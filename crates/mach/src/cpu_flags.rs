@@ -106,6 +106,9 @@ macro_rules! cpu_flags {
                 $($((stringify!($guard), $guard_doc),)+)?
             ];
 
+            /// Names of processors and levels. Each row has names with equal meanings, and the words that they set.
+            pub const PRESETS: &'static [(&'static [&'static str], &'static [&'static str])] = $presets;
+
             const GUARDS: &'static [&'static str] = &[$($(stringify!($guard),)+)?];
 
             /// Returns the feature of the flag of this name, which instruction rows may need.
@@ -148,8 +151,7 @@ macro_rules! cpu_flags {
             /// # Errors
             /// If there is no such flag or preset, or the value is not a boolean.
             pub fn set(&mut self, word: &str) -> Result<(), $crate::FlagError> {
-                let presets: &[(&[&str], &[&str])] = $presets;
-                if let Some((_, words)) = presets.iter().find(|(names, _)| names.contains(&word)) {
+                if let Some((_, words)) = $name::PRESETS.iter().find(|(names, _)| names.contains(&word)) {
                     return words.iter().try_for_each(|word| self.set(word));
                 }
                 match $crate::cpu_flags::parse_word(word) {

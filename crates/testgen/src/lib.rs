@@ -8,6 +8,7 @@
 //! | `simulate.rs` | runs a problem and its allocation side by side |
 //! | `faults.rs` | breaks allocations |
 //! | `shrink.rs` | shrinks a failing problem |
+//! | `shrink_answer.rs` | shrinks a problem together with a wrong answer |
 //! | `fuzz.rs` | all of these together, for tests and for `make fuzz` |
 //! | `properties.rs` | requirements of a good allocation of small functions, with any number of registers |
 //! | `abstract_target.rs` | CLIF functions as problems for any number of registers |
@@ -52,6 +53,7 @@ pub mod renumber;
 pub mod rng;
 pub mod shapes;
 pub mod shrink;
+pub mod shrink_answer;
 pub mod simulate;
 pub mod solve;
 pub mod text;

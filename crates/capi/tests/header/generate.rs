@@ -15,6 +15,7 @@ const FILES: &[&str] = &[
     "builder.rs",
     "instructions.rs",
     "allocator.rs",
+    "research.rs",
 ];
 
 /// Kinds of handles: type in Rust, name in C, and meaning.

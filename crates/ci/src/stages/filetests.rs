@@ -11,7 +11,7 @@ const WITH: [&[&[&str]]; 3] = [
     &[
         &["--set", "regalloc_registers=few", "filetests/run"],
         &["--via", "object", "filetests/run"],
-        &["--opt", "all", "filetests/run"],
+        &["-O", "all", "filetests/run"],
     ],
 ];
 

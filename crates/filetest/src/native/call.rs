@@ -9,7 +9,7 @@ use crate::outcome::Ending;
 
 /// Largest number of values of a call.
 pub(crate) const MAX_SLOTS: usize = 4096;
-/// CPU time of all calls of a unit together, in seconds.
+/// CPU time of all calls of a unit together, in seconds, unless another limit is requested.
 pub(crate) const SECONDS: u32 = 10;
 /// Byte that fills the slot above a narrower argument.
 const GARBAGE: u8 = 0xa5;

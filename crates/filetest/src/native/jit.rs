@@ -9,7 +9,7 @@ use kingpost_mach::SymbolName;
 use target_lexicon::Triple;
 
 use crate::native::build::Program;
-use crate::native::call::{Fault, Request, SECONDS, clobbered, died, late, not_run};
+use crate::native::call::{Fault, Request, clobbered, died, late, not_run};
 use crate::native::stub::{CONTROL, Stub};
 use crate::native::throw::{self, Throw};
 use crate::native::trampoline::SLOT_BYTES;
@@ -22,7 +22,7 @@ const STACK_BYTES: usize = 8 << 20;
 ///
 /// # Errors
 /// If the program cannot be loaded, or no process can be started.
-pub(crate) fn run(program: &Program, requests: &[Request]) -> Result<Vec<Ending>, String> {
+pub(crate) fn run(program: &Program, requests: &[Request], seconds: u32) -> Result<Vec<Ending>, String> {
     let architecture = program.triple.architecture;
     let stub = Stub::of(architecture).ok_or_else(|| format!("there is no stub for {architecture}"))?;
     let head = stub.record_head;
@@ -53,7 +53,7 @@ pub(crate) fn run(program: &Program, requests: &[Request]) -> Result<Vec<Ending>
         calls.push(IsolatedCall { function: entry, argument: shared.address() + record.start });
         records.push(record);
     }
-    let endings = isolated(&[&image, &stub_image, throw.image()], &calls, &mut shared)?;
+    let endings = isolated(&[&image, &stub_image, throw.image()], &calls, &mut shared, seconds)?;
     let ended = requests.iter().zip(endings).zip(records);
     Ok(ended
         .map(|((request, ending), record)| ended_as(stub, request, ending, &image, &shared.bytes()[record]))
@@ -65,9 +65,10 @@ fn isolated(
     images: &[&Image],
     calls: &[IsolatedCall],
     shared: &mut SharedMemory,
+    seconds: u32,
 ) -> Result<Vec<isolate::Ending>, String> {
     thread::scope(|scope| {
-        let calls = || isolate::run(images, calls, &mut [shared], SECONDS);
+        let calls = || isolate::run(images, calls, &mut [shared], seconds);
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, calls);
         let thread = thread.map_err(|error| format!("cannot start a thread: {error}"))?;
         let endings = thread.join().map_err(|_| "bug: the calls panicked")?;

@@ -22,6 +22,7 @@ mod trampoline;
 pub use build::Program;
 pub(crate) use build::build;
 pub use call::Request;
+pub(crate) use call::SECONDS;
 pub(crate) use machine::{is_host, tools};
 pub use trampoline::trampoline;
 
@@ -39,19 +40,24 @@ pub enum Via {
     Object,
 }
 
-/// Runs all requests in order; each has an ending.
+/// Runs all requests in order; each has an ending. All together have 10 seconds of CPU time.
 ///
 /// # Errors
 /// If the program cannot be loaded, linked or started.
 pub fn run(program: &Program, requests: &[Request], via: Via) -> Result<Vec<Ending>, String> {
+    run_for(program, requests, via, SECONDS)
+}
+
+/// Runs all requests in order; each has an ending. All together have `seconds` of CPU time.
+pub(crate) fn run_for(program: &Program, requests: &[Request], via: Via, seconds: u32) -> Result<Vec<Ending>, String> {
     if requests.iter().any(|request| request.count() > MAX_SLOTS) {
         return Err(format!("a directive has more than {MAX_SLOTS} arguments or results"));
     }
     let host = is_host(program.triple.architecture);
     match via {
         _ if requests.is_empty() => Ok(Vec::new()),
-        Via::Jit if host => jit::run(program, requests),
-        Via::Jit | Via::Object => object::run(program, requests),
+        Via::Jit if host => jit::run(program, requests, seconds),
+        Via::Jit | Via::Object => object::run(program, requests, seconds),
     }
 }
 

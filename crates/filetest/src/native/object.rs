@@ -8,7 +8,7 @@ use std::process::Stdio;
 use kingpost_ir::TrapCode;
 
 use crate::native::build::Program;
-use crate::native::call::{Fault, Request, SECONDS, clobbered, died, late, not_run};
+use crate::native::call::{Fault, Request, clobbered, died, late, not_run};
 use crate::native::link::{Executable, link};
 use crate::native::trampoline::SLOT_BYTES;
 use crate::outcome::Ending;
@@ -29,12 +29,12 @@ fn encode(request: &Request) -> Vec<u8> {
 ///
 /// # Errors
 /// If the program cannot be linked or started, or its output is malformed.
-pub(crate) fn run(program: &Program, requests: &[Request]) -> Result<Vec<Ending>, String> {
+pub(crate) fn run(program: &Program, requests: &[Request], seconds: u32) -> Result<Vec<Ending>, String> {
     let executable = link(program)?;
     let path = executable.folder.path().join("requests");
     let encoded: Vec<Vec<u8>> = requests.iter().map(encode).collect();
     let mut endings = Vec::with_capacity(requests.len());
-    for seconds in (1..=u64::from(SECONDS)).rev() {
+    for seconds in (1..=u64::from(seconds)).rev() {
         let first = endings.len();
         if first == requests.len() || endings.last() == Some(&late()) {
             break;

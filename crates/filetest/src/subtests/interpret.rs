@@ -22,7 +22,8 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
         Err(NoCompiler::Fail { key, text }) => return findings.fail(job.describe_word(&key, &text)),
     };
     let mut interpreter = Interpreter::new(&environment).with_canonical_nans(canonical_nans);
-    let mut limits = Limits::default();
+    let fuel = job.limit.map(|millions| u64::from(millions) * 1_000_000);
+    let mut limits = Limits::default().with(|limits| limits.fuel = fuel.unwrap_or(limits.fuel));
     for directive in directives(job, findings) {
         let test = &job.file.functions[directive.function];
         let call = Call::of(&directive.command);

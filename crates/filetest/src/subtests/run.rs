@@ -44,7 +44,7 @@ fn run_on(processor: Option<CpuFlags>, job: &Job, findings: &mut Findings) {
             called.push(directive);
         }
     }
-    match native::run(&built.program, &requests, job.via) {
+    match native::run_for(&built.program, &requests, job.via, job.limit.unwrap_or(native::SECONDS)) {
         Ok(endings) => judge(job, &called, endings, findings),
         Err(text) => findings.fail(format_args!("{}:{}: {text}", job.name, place_of_symbol(job, &text))),
     }
@@ -122,7 +122,8 @@ mod tests {
         let unit = Unit { command, target, allocator, program: None, opt_level: None, settings: &[] };
         let known_wrong = &KnownWrong::default();
         let (name, via) = ("t.clif", Via::Jit);
-        let job = Job { name, file: &file, unit: &unit, info: None, bless: false, via, calls: &[], known_wrong };
+        let job =
+            Job { name, file: &file, unit: &unit, info: None, bless: false, via, limit: None, calls: &[], known_wrong };
         let mut findings = Findings::default();
         run_on(CpuFlags::of(target_lexicon::Architecture::X86_64, &[]), &job, &mut findings);
         findings.outcome()

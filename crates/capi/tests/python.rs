@@ -1,0 +1,87 @@
+//! Installs the Python package from its folder, without a network, and runs its examples.
+
+use super::programs::{library, output, path};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Installs the package in a folder of its own. `None` if there is no Python, which is reported.
+fn install(test: &str) -> Option<TempDir> {
+    for words in [&["--version"][..], &["-m", "pip", "--version"]] {
+        if !Command::new("python3").args(words).output().is_ok_and(|output| output.status.success()) {
+            eprintln!("SKIPPED: {test}: no python3 with pip");
+            return None;
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut pip = Command::new("python3");
+    pip.args(["-m", "pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", "--target"]);
+    pip.arg(folder.path().join("site")).arg(path("python")).env("KINGPOST_LIBRARY", library());
+    output(&mut pip);
+    Some(folder)
+}
+
+/// Runs a Python program with the installed package.
+fn python(folder: &TempDir, words: &[&str]) -> String {
+    let mut command = Command::new("python3");
+    command.args(words).env("PYTHONPATH", folder.path().join("site")).env("PYTHONDONTWRITEBYTECODE", "1");
+    output(command.current_dir(folder.path()))
+}
+
+#[test]
+fn the_package_installs_and_its_examples_run() {
+    let Some(folder) = install("the_package_installs_and_its_examples_run") else { return };
+    let example = |name: &str, words: &[&str]| {
+        let program = path("python/examples").join(name);
+        python(&folder, &[&[program.to_str().expect("a plain path")], words].concat())
+    };
+    assert_eq!(example("fib.py", &[]), "fib(50) = 12586269025\nline 10: arg 1 (v3) has type i32, expected i64\n");
+    let table = example("table.py", &[]);
+    for allocator in ["ssa", "linear", "backtracking", "fused", "spill_all"] {
+        assert!(table.lines().any(|line| line.split_whitespace().any(|word| word == allocator)), "{table}");
+    }
+    let own = example("allocator.py", &[]);
+    assert!(own.starts_with("sum(100) = 5050\nssa ") && own.contains("\nkeep_last "), "{own}");
+    let ranges = example("live_ranges.py", &["out.svg"]);
+    assert!(ranges.starts_with("%mix ssa with "), "{ranges}");
+    let picture = std::fs::read_to_string(folder.path().join("out.svg")).expect("a picture");
+    assert!(picture.starts_with("<svg ") && picture.contains(">rax</text>"), "{picture}");
+    let problem = example("problem.py", &[]);
+    assert!(problem.starts_with("%sum ssa ") && problem.ends_with("True\n"), "{problem}");
+}
+
+/// Checks the errors of the package: texts that cannot be read, wrong names, and exceptions and wrong answers of
+/// allocators in Python.
+#[test]
+fn errors_are_exceptions() {
+    let Some(folder) = install("errors_are_exceptions") else { return };
+    let program = "
+import kingpost
+F = 'function %f(i32) -> i32 {\\nblock0(v0: i32):\\n    v1 = iadd v0, v0\\n    return v1\\n}\\n'
+def said(action, *arguments, **settings):
+    try:
+        action(*arguments, **settings)
+    except Exception as error:
+        print(type(error).__name__, error)
+def fails(problem): raise ValueError('no idea')
+def wrong(problem):
+    answer = kingpost.Answer(problem)
+    for instruction in problem.instructions:
+        answer.place(instruction, ['r0' for _ in instruction.operands])
+    return answer
+said(kingpost.compile, 'function %f( {\\n')
+said(kingpost.compile, F, frob=1)
+said(kingpost.compile, F, target='z80')
+said(kingpost.compile, F, allocator='none')
+said(kingpost.compile, F, allocator=fails)
+said(kingpost.compile, F, allocator=wrong)
+said(lambda: kingpost.compile(F)['g'])
+said(kingpost.allocate, F, [fails])
+print(kingpost.compile(F)['f'](21))
+print(len(kingpost.allocate(F)), kingpost.compile_object(F, target='aarch64')[:4])
+";
+    let said = python(&folder, &["-c", program]);
+    let kinds: Vec<&str> = said.lines().map(|line| line.split(' ').next().unwrap_or_default()).collect();
+    let error = "KingpostError";
+    assert_eq!(kinds, [error, error, error, error, "ValueError", error, "KeyError", "ValueError", "42", "5"], "{said}");
+    assert!(said.starts_with("KingpostError 1:") && said.contains("checker rejects"), "{said}");
+}
