@@ -1040,6 +1040,43 @@ kp_status kp_allocate_text(kp_config config, const uint8_t *text, size_t length,
 kp_status kp_check_text(kp_config config, const uint8_t *text, size_t length, size_t *findings,
     kp_buffer *report, kp_error *error);
 
+/* ---- Facts about functions and their allocations as JSON, for programs that compare allocators ---- */
+
+/* Stores the names of the register allocators, one per line. The first one is the default.
+ *
+ * Ownership: the caller frees the buffer with `kp_buffer_free`.
+ */
+kp_status kp_allocators(kp_buffer *names, kp_error *error);
+
+/* Checks the functions of a text in CLIF against the rules of the language, for the target of a configuration.
+ * Stores the number of findings, and the findings as text, one per line: `line:column: function: message`. A text
+ * that cannot be read is an error.
+ *
+ * Ownership: the caller frees the buffer with `kp_buffer_free`.
+ */
+kp_status kp_verify_text(kp_config config, const uint8_t *text, size_t length, size_t *findings,
+    kp_buffer *report, kp_error *error);
+
+/* Allocates the registers of each function of a text with the allocator of a configuration, and stores a table
+ * as an array of JSON objects: instructions, values, blocks, spills, fills, moves, exchanges,
+ * rematerializations, slots, callee-saved registers, bytes, weighted cost and others. The text is CLIF, or
+ * problems in `.ra` form if no line begins with `function`; these have no bytes of code. The checker verifies
+ * each allocation of a problem, and of a function if the setting `regalloc_checker` is on.
+ *
+ * Ownership: the caller frees the buffer with `kp_buffer_free`.
+ */
+kp_status kp_allocation_table(kp_config config, const uint8_t *text, size_t length, kp_buffer *table,
+    kp_error *error);
+
+/* Compiles each function of a text in CLIF, and stores what became of it as an array of JSON objects: the names
+ * of virtual registers, the rows of the listing, and the live ranges of values in locations. A range is the index
+ * of a value, the index of a location, and the first and the last half row, exclusive; row `r` covers `2r..2r+2`.
+ *
+ * Ownership: the caller frees the buffer with `kp_buffer_free`.
+ */
+kp_status kp_explain_text(kp_config config, const uint8_t *text, size_t length, kp_buffer *explanation,
+    kp_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -61,7 +61,7 @@ def said(action, *arguments, **settings):
     try:
         action(*arguments, **settings)
     except Exception as error:
-        print(type(error).__name__, error)
+        print(type(error).__name__, str(error).splitlines()[0])
 def fails(problem): raise ValueError('no idea')
 def wrong(problem):
     answer = kingpost.Answer(problem)

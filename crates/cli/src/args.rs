@@ -136,7 +136,7 @@ pub(crate) enum Via {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// Register allocator; `help` lists them. The interpreter uses none.
+    /// Register allocator, by default `ssa`; `help` lists them. The interpreter uses none.
     #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
     /// Limit of a file: seconds of CPU time of compiled code, by default 10, or millions of interpreted instructions,
@@ -179,7 +179,7 @@ fn rule(name: &str) -> Result<Rule, String> {
 pub(crate) struct CompileArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// Register allocator; `help` lists them.
+    /// Register allocator, by default `ssa`; `help` lists them.
     #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
     /// Verify the result of every stage before the next stage reads it; short for `--set verify_each`.
@@ -278,7 +278,7 @@ pub(crate) enum StatsFormat {
 pub(crate) struct AllocArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// Register allocator, or `all`; `help` lists them.
+    /// Register allocator, by default `ssa`, or `all`; `help` lists them.
     #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
     /// Print problems and solutions as `.ra` text, which programs can read; the default for problems and machine
@@ -302,7 +302,7 @@ pub(crate) struct AllocArgs {
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// Register allocator, or `all`; `help` lists them.
+    /// Register allocator, by default `ssa`, or `all`; `help` lists them.
     #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
     #[command(flatten)]

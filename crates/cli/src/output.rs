@@ -60,7 +60,10 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
     }
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Some file systems do not support unnamed files.
-    write_unnamed(folder, target, bytes).or_else(|_| write_temporary(folder, target, bytes)).map_err(failed)
+    let Err(first) = write_unnamed(folder, target, bytes) else { return Ok(()) };
+    let Err(second) = write_temporary(folder, target, bytes) else { return Ok(()) };
+    // The second error names the temporary file, which a user does not know.
+    Err(failed(if second.kind() == first.kind() { first } else { second }))
 }
 
 /// Returns the path at the end of the symbolic links that `path` refers to. The file need not exist.

@@ -145,6 +145,12 @@ fn one_option_selects_functions() {
 }
 
 #[test]
+fn errors_of_outputs_name_the_output() {
+    let (code, _, err) = with(&[("fib.clif", FIB)], &["compile", "fib.clif", "-o", "none/fib.o"]);
+    assert_eq!((code, err.as_str()), (1, "none/fib.o: No such file or directory (os error 2)\n"));
+}
+
+#[test]
 fn lists_need_no_file() {
     for command in ["compile", "alloc", "explain", "run", "test", "check"] {
         let (code, out, err) = with(&[], &[command, "--target", "help"]);
