@@ -19,13 +19,18 @@ impl Terms {
 
     /// Returns the normal form of the most frequent sums, as of an address and a distance, without a list of their
     /// parts: two terms that are no sums, or one of them or its sum with a constant, and a constant. Building the terms
-    /// of machine instructions takes 7 % less time.
+    /// of machine instructions takes 7 % less time. Adds the same terms as the general case, because their numbers
+    /// order operands.
     fn add_quickly(&mut self, a: Term, b: Term) -> Option<Term> {
         let sort = self.sort(a);
         let (a, b) = if self.bits(a).is_some() { (b, a) } else { (a, b) };
         let Some(second) = self.bits(b) else {
-            let are_parts = a != b && self.is_part(a) && self.is_part(b);
-            return are_parts.then(|| self.intern(Node::Binary(Op::Add, a.min(b), a.max(b)), sort));
+            if a == b || !self.is_part(a) || !self.is_part(b) {
+                return None;
+            }
+            let sum = self.intern(Node::Binary(Op::Add, a.min(b), a.max(b)), sort);
+            self.number(self.width(a), 0);
+            return Some(sum);
         };
         let (part, constant) = match self.node(a) {
             Node::Binary(Op::Add, part, first) => (part, self.bits(first)?.add(second)),
@@ -34,11 +39,8 @@ impl Terms {
         if !self.is_part(part) {
             return None;
         }
-        if constant.is_zero() {
-            return Some(part);
-        }
-        let constant = self.constant(constant);
-        Some(self.intern(Node::Binary(Op::Add, part, constant), sort))
+        let number = self.constant(constant);
+        Some(if constant.is_zero() { part } else { self.intern(Node::Binary(Op::Add, part, number), sort) })
     }
 
     /// Returns `true` if the term is one part of a sum, with the coefficient 1.
