@@ -23,7 +23,7 @@ impl Extend {
     /// Returns the low part of a 64-bit term, extended and then shifted to the left.
     pub(super) fn apply(self, terms: &mut Terms, x: Term, amount: u8) -> Term {
         let part = terms.extract(x, 0, self.bits.into());
-        let whole = super::register::extended(terms, part, self.signed, 64);
+        let whole = super::bits::extended(terms, part, self.signed, 64);
         if amount == 0 {
             return whole;
         }

@@ -2,7 +2,7 @@
 //!
 //! Atomic updates without both acquire and release semantics are unknown here, because [`Order::Atomic`] is both.
 
-use super::flags::number_of;
+use super::bits::number_of;
 use super::machine::Machine;
 use super::word::{Reg, Word};
 use crate::{Access, Order, World};

@@ -1,7 +1,7 @@
 //! Branches, exceptions, barriers and hints (C4.1, "Branches, Exception Generating and System instructions").
 
+use super::bits::is_zero;
 use super::condition::Condition;
-use super::flags::is_zero;
 use super::machine::{Machine, width};
 use super::word::{Reg, Word};
 use crate::{Flow, World};

@@ -1,6 +1,6 @@
 //! Order of floats, on the bits of sign and magnitude.
 
-use super::flags::{Positive, is_negative, is_zero};
+use super::bits::{is_negative, is_zero};
 use kingpost_smt::{Bits, Term, Terms};
 
 /// Returns the number of stored significand bits of the format of `width` bits (IEEE 754, section 3.6).
@@ -102,28 +102,4 @@ pub(super) fn any_relation(terms: &mut Terms, [x, y]: [Term; 2], relations: &[Re
         any = terms.or(any, holds);
     }
     any
-}
-
-/// Returns the relations under which a condition holds after a comparison, which sets N if less, Z and C if equal, C if
-/// greater, C and V if unordered; and the relations under which it fails.
-fn relations(condition: Positive) -> [&'static [Relation]; 2] {
-    use Relation::{Equal, Greater, Less, Unordered};
-    match condition {
-        Positive::Equal => [&[Equal], &[Unordered, Less, Greater]],
-        Positive::Carry => [&[Unordered, Greater, Equal], &[Less]],
-        Positive::Negative => [&[Less], &[Unordered, Greater, Equal]],
-        Positive::Overflow => [&[Unordered], &[Less, Greater, Equal]],
-        Positive::Higher => [&[Unordered, Greater], &[Less, Equal]],
-        Positive::GreaterOrEqual => [&[Greater, Equal], &[Unordered, Less]],
-        Positive::Greater => [&[Greater], &[Unordered, Less, Equal]],
-        Positive::Always => [&[Unordered, Less, Greater, Equal], &[]],
-    }
-}
-
-/// Returns a term that holds if a condition does after a comparison, or if the inverted condition does.
-pub(super) fn after_comparison(terms: &mut Terms, operands: [Term; 2], condition: Positive, inverted: bool) -> Term {
-    match condition {
-        Positive::Always => terms.bool(!inverted),
-        _ => any_relation(terms, operands, relations(condition)[usize::from(inverted)]),
-    }
 }

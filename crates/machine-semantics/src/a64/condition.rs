@@ -2,7 +2,7 @@
 
 use super::flags::{Nzcv, Positive, Source};
 use super::machine::Machine;
-use super::{C, N, V, Z};
+use super::numbers::{C, N, V, Z};
 use crate::World;
 use crate::flag::Flag;
 use kingpost_smt::Term;

@@ -3,8 +3,9 @@
 //! A condition on the flags of a comparison is a relation of its operands. The relation is built from the operands, not
 //! from the flags, because it is hard to recognize in a formula of N, Z, C and V.
 
-use super::compare;
-use super::{C, N, V, Z};
+use super::bits::{is_negative, is_zero, number_of};
+use super::compare::{Relation, any_relation};
+use super::numbers::{C, N, V, Z};
 use kingpost_smt::{Bits, Term, Terms};
 
 /// An operation that sets the flags.
@@ -109,7 +110,7 @@ impl Nzcv {
     /// Returns a term that holds if the condition does, or the inverted condition.
     pub(super) fn holds(self, terms: &mut Terms, condition: Positive, inverted: bool) -> Term {
         let value = match self.source {
-            Source::Floats(operands) => compare::after_comparison(terms, operands, condition, inverted),
+            Source::Floats(operands) => after_comparison(terms, operands, condition, inverted),
             Source::Integers(integers) => {
                 let holds = integers.holds(terms, condition);
                 if inverted { terms.not(holds) } else { holds }
@@ -143,7 +144,7 @@ impl Source {
             _ => Positive::Overflow,
         };
         match self {
-            Source::Floats(operands) => compare::after_comparison(terms, operands, condition, false),
+            Source::Floats(operands) => after_comparison(terms, operands, condition, false),
             Source::Integers(integers) => integers.flag(terms, number),
         }
     }
@@ -271,18 +272,26 @@ pub(super) fn difference_with_carry(terms: &mut Terms, x: Term, y: Term, carry: 
     [first, terms.sub(first, borrow)]
 }
 
-pub(super) fn is_zero(terms: &mut Terms, value: Term) -> Term {
-    let zero = terms.number(terms.width(value), 0);
-    terms.eq(value, zero)
+/// Returns the relations under which a condition holds after a comparison, which sets N if less, Z and C if equal, C if
+/// greater, C and V if unordered; and the relations under which it fails.
+fn relations(condition: Positive) -> [&'static [Relation]; 2] {
+    use Relation::{Equal, Greater, Less, Unordered};
+    match condition {
+        Positive::Equal => [&[Equal], &[Unordered, Less, Greater]],
+        Positive::Carry => [&[Unordered, Greater, Equal], &[Less]],
+        Positive::Negative => [&[Less], &[Unordered, Greater, Equal]],
+        Positive::Overflow => [&[Unordered], &[Less, Greater, Equal]],
+        Positive::Higher => [&[Unordered, Greater], &[Less, Equal]],
+        Positive::GreaterOrEqual => [&[Greater, Equal], &[Unordered, Less]],
+        Positive::Greater => [&[Greater], &[Unordered, Less, Equal]],
+        Positive::Always => [&[Unordered, Less, Greater, Equal], &[]],
+    }
 }
 
-pub(super) fn is_negative(terms: &mut Terms, value: Term) -> Term {
-    let zero = terms.number(terms.width(value), 0);
-    terms.slt(value, zero)
-}
-
-/// Returns a condition as 1 or 0.
-pub(super) fn number_of(terms: &mut Terms, condition: Term, width: u32) -> Term {
-    let (one, zero) = (terms.number(width, 1), terms.number(width, 0));
-    terms.ite(condition, one, zero)
+/// Returns a term that holds if a condition does after a comparison, or if the inverted condition does.
+fn after_comparison(terms: &mut Terms, operands: [Term; 2], condition: Positive, inverted: bool) -> Term {
+    match condition {
+        Positive::Always => terms.bool(!inverted),
+        _ => any_relation(terms, operands, relations(condition)[usize::from(inverted)]),
+    }
 }

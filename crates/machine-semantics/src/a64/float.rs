@@ -4,10 +4,11 @@
 //! arithmetic that is a NaN is any NaN, as in the terms of [`FloatOp`]: the processor returns the first signaling NaN or
 //! else the first NaN among the operands, made quiet, or the positive canonical NaN if no operand is one.
 
+use super::bits::is_negative;
 use super::compare::{Relation, any_relation};
 use super::compare::{canonical_nan, infinity, is_nan, is_signaling, magnitude, negated, precedes, stored_digits};
 use super::condition::Condition;
-use super::flags::{Source, is_negative};
+use super::flags::Source;
 use super::machine::{Machine, width};
 use super::word::{Reg, Word};
 use crate::World;

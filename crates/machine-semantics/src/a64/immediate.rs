@@ -1,8 +1,7 @@
 //! Data processing with an immediate (C4.1, "Data Processing -- Immediate").
 
-use super::flags::{Integers, Source};
 use super::machine::{Machine, width};
-use super::register::{BitOperation, bit_operation};
+use super::operation::{BitOperation, bit_operation, sum};
 use super::word::{Reg, Word};
 use crate::World;
 use kingpost_smt::Term;
@@ -218,17 +217,6 @@ fn addend<W: World>(machine: &mut Machine<'_, W>, width: u32, value: u32) -> Ter
         }
         None => machine.number(width, value.into()),
     }
-}
-
-/// Writes the sum or difference of two operands to `d`.
-pub(super) fn sum<W: World>(machine: &mut Machine<'_, W>, subtract: bool, flags: bool, d: Reg, [x, y]: [Term; 2]) {
-    let terms = machine.terms();
-    let result = if subtract { terms.sub(x, y) } else { terms.add(x, y) };
-    if flags {
-        let integers = if subtract { Integers::Difference(x, y) } else { Integers::Sum(x, y) };
-        machine.set_flags(Source::Integers(integers));
-    }
-    machine.write(d, result);
 }
 
 fn moved<W: World>(machine: &mut Machine<'_, W>, width: u32, kind: Move, d: Reg, value: u16, low: u32) -> Term {

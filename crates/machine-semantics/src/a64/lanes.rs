@@ -1,8 +1,8 @@
 //! Lanes of vector registers, and operations on one lane or on two lanes.
 
+use super::bits::{extended, is_negative, is_zero};
 use super::compare::{Relation, any_relation};
 use super::counts;
-use super::flags::{is_negative, is_zero};
 use super::float::{Binary, Unary, multiply_add, to_integer};
 use super::machine::Machine;
 use crate::World;
@@ -231,7 +231,7 @@ impl Three {
             }
             Three::Saturate { signed, subtract } => saturated(terms, signed, subtract, x, y),
             Three::HalfSum { signed, round } => {
-                let [x, y] = [x, y].map(|operand| super::register::extended(terms, operand, signed, width + 1));
+                let [x, y] = [x, y].map(|operand| extended(terms, operand, signed, width + 1));
                 let (mut sum, one) = (terms.add(x, y), terms.number(width + 1, 1));
                 if round {
                     sum = terms.add(sum, one);

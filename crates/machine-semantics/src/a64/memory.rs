@@ -1,8 +1,8 @@
 //! Loads and stores of one and two registers (C4.1, "Loads and Stores").
 
 use super::address::{Address, Extend, Index};
+use super::bits::extended;
 use super::machine::Machine;
-use super::register::extended;
 use super::word::{Reg, Word};
 use crate::{Access, Order, World};
 use kingpost_smt::Term;

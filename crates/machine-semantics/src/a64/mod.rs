@@ -7,12 +7,15 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `numbers.rs` | numbers of registers and flags |
 //! | `word.rs` | fields of an instruction word |
 //! | `machine.rs` | reads and writes of registers and flags |
 //! | `flags.rs` | flags as the operation that sets them |
 //! | `condition.rs` | conditions on the flags of a state |
 //! | `immediate.rs` | data processing with an immediate |
 //! | `register.rs` | data processing with registers |
+//! | `operation.rs` | sums and bitwise operations, with flags |
+//! | `bits.rs` | tests and extensions of numbers |
 //! | `counts.rs` | counts and orders of bits |
 //! | `branch.rs` | branches, exceptions, barriers, hints |
 //! | `address.rs` | addressing modes |
@@ -28,6 +31,7 @@
 
 mod address;
 mod atomic;
+mod bits;
 mod branch;
 mod compare;
 mod condition;
@@ -38,6 +42,8 @@ mod immediate;
 mod lanes;
 mod machine;
 mod memory;
+mod numbers;
+mod operation;
 mod permute;
 mod register;
 mod vector;
@@ -56,18 +62,7 @@ use vector::Vector;
 use word::{Reg, Word};
 
 pub(crate) use flags::Nzcv;
-
-/// Number of the stack pointer among the general registers.
-pub const SP: usize = 31;
-
-/// Index of the flag N among the flags: the result is negative.
-pub const N: usize = 0;
-/// Index of the flag Z: the result is zero.
-pub const Z: usize = 1;
-/// Index of the flag C: the sum carries, or the difference does not borrow.
-pub const C: usize = 2;
-/// Index of the flag V: the signed result overflows.
-pub const V: usize = 3;
+pub use numbers::{C, N, SP, V, Z};
 
 /// An instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

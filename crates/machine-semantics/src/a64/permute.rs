@@ -1,10 +1,10 @@
 //! Vector instructions that move lanes, and constants (C4.1, "Data Processing -- Scalar Floating-Point and Advanced
 //! SIMD", and "Advanced SIMD load/store single structure" of "Loads and Stores").
 
+use super::bits::extended;
 use super::float::expanded;
 use super::lanes::{Lanes, count};
 use super::machine::{Machine, width as general_width};
-use super::register::extended;
 use super::word::{Reg, Word};
 use crate::{Access, Order, World};
 use kingpost_smt::Term;

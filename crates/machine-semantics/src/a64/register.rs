@@ -1,11 +1,12 @@
 //! Data processing with registers (C4.1, "Data Processing -- Register").
 
 use super::address::Extend;
+use super::bits::{extended, is_zero};
 use super::condition::Condition;
 use super::counts;
-use super::flags::{self, Integers, Source, is_zero};
-use super::immediate::sum;
+use super::flags::{self, Integers, Source};
 use super::machine::{Machine, width};
+use super::operation::{BitOperation, bit_operation, sum};
 use super::word::{Reg, Word};
 use crate::World;
 use kingpost_smt::{Term, Terms};
@@ -21,17 +22,6 @@ pub(super) enum Shift {
     Asr,
     /// Rotation to the right.
     Ror,
-}
-
-/// A bitwise operation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum BitOperation {
-    /// And.
-    And,
-    /// Or.
-    Or,
-    /// Exclusive or.
-    Xor,
 }
 
 /// A count or an order of bits.
@@ -266,7 +256,7 @@ impl Register {
             }
             Register::SumWithCarry { wide, subtract, flags: set_flags, d, n, m } => {
                 let (x, y) = (machine.read(n, width(wide)), machine.read(m, width(wide)));
-                let carry = machine.state.flag(machine.world, super::C);
+                let carry = machine.state.flag(machine.world, super::numbers::C);
                 let terms = machine.terms();
                 let ([_, result], source) = match subtract {
                     true => {
@@ -352,40 +342,11 @@ impl Register {
     }
 }
 
-/// Writes the result of a bitwise operation to `d`.
-pub(super) fn bit_operation<W: World>(
-    machine: &mut Machine<'_, W>,
-    operation: BitOperation,
-    flags: bool,
-    d: Reg,
-    [x, y]: [Term; 2],
-) {
-    let result = operation.apply(machine.terms(), x, y);
-    if flags {
-        machine.set_flags(Source::Integers(Integers::Result(result)));
-    }
-    machine.write(d, result);
-}
-
-impl BitOperation {
-    pub(super) fn apply(self, terms: &mut Terms, x: Term, y: Term) -> Term {
-        match self {
-            BitOperation::And => terms.bit_and(x, y),
-            BitOperation::Or => terms.bit_or(x, y),
-            BitOperation::Xor => terms.bit_xor(x, y),
-        }
-    }
-}
-
 fn add_product<W: World>(machine: &mut Machine<'_, W>, subtract: bool, d: Reg, [x, y, a]: [Term; 3]) {
     let terms = machine.terms();
     let product = terms.mul(x, y);
     let result = if subtract { terms.sub(a, product) } else { terms.add(a, product) };
     machine.write(d, result);
-}
-
-pub(super) fn extended(terms: &mut Terms, x: Term, signed: bool, width: u32) -> Term {
-    if signed { terms.sign_extend(x, width) } else { terms.zero_extend(x, width) }
 }
 
 /// Shifts by a number below the width.

@@ -1,10 +1,10 @@
 //! Vector instructions that combine lanes of equal number, and those that change the width of lanes (C4.1, "Data
 //! Processing -- Scalar Floating-Point and Advanced SIMD").
 
+use super::bits::extended;
 use super::float::{Binary, Unary};
 use super::lanes::{FloatOrder, Lanes, Narrow, Order, Three, Two, count, narrowed};
 use super::machine::Machine;
-use super::register::extended;
 use super::word::Word;
 use crate::World;
 use kingpost_smt::{FloatOp, Term, Terms};
