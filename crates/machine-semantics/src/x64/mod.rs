@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `instruction.rs` | [`Instruction`] |
+//! | `kinds.rs` | [`Alu`], [`Shift`], [`Condition`] and other kinds of operations |
 //! | `vector.rs` | [`Vector`]: operations on vector registers |
 //! | `decode/` | [`decode`]: bytes to instruction |
 //! | `step/` | [`step`]: the meaning of an instruction |
@@ -11,11 +12,13 @@
 
 mod decode;
 mod instruction;
+mod kinds;
 mod step;
 mod vector;
 
 pub use decode::decode;
-pub use instruction::{Alu, Base, BitTest, Condition, Instruction, Memory, Operand, Operation, Shift};
+pub use instruction::{Base, Instruction, Memory, Operand, Operation};
+pub use kinds::{Alu, BitTest, Condition, Shift};
 pub use step::step;
 pub use vector::{Bitwise, FloatBinary, Floats, LaneConversion, LaneOp, Vector};
 

@@ -1,6 +1,6 @@
 //! Operations on vector registers.
 
-use super::instruction::Shift;
+use super::kinds::Shift;
 
 /// An operation on vector registers. Scalar floats are in the lowest lane.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

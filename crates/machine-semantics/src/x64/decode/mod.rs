@@ -4,12 +4,15 @@
 
 mod one_byte;
 mod packed;
+mod parts;
 mod reader;
+mod row;
 mod two_byte;
 mod vector;
 mod vex;
 
-use super::instruction::{Alu, Condition, Instruction, Operand, Operation, Shift};
+use super::instruction::{Instruction, Operand, Operation};
+use super::kinds::{Alu, BitTest};
 use crate::world::Undecoded;
 use reader::{Reader, unknown};
 
@@ -32,7 +35,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Instruction, usize), Undecoded> {
 fn can_lock(instruction: &Instruction) -> bool {
     let is_listed = match instruction.operation {
         Operation::Alu(alu) => alu != Alu::Cmp,
-        Operation::Bt(test) => test != super::instruction::BitTest::Test,
+        Operation::Bt(test) => test != BitTest::Test,
         Operation::Inc
         | Operation::Dec
         | Operation::Neg
@@ -44,34 +47,4 @@ fn can_lock(instruction: &Instruction) -> bool {
         _ => false,
     };
     is_listed && matches!(instruction.operands[0], Operand::Memory(_))
-}
-
-/// Returns an instruction of these operands.
-fn instruction<const N: usize>(operation: Operation, size: u8, operands: [Operand; N]) -> Instruction {
-    let mut all = [Operand::None; 4];
-    all[..N].copy_from_slice(&operands);
-    Instruction { operation, size, operands: all, lock: false, vex: false }
-}
-
-fn alu(digit: u8) -> Operation {
-    let all = [Alu::Add, Alu::Or, Alu::Adc, Alu::Sbb, Alu::And, Alu::Sub, Alu::Xor, Alu::Cmp];
-    Operation::Alu(all[usize::from(digit & 7)])
-}
-
-/// Returns the shift of a digit of group 2 (table A-6). Rotations through the carry flag, and the undocumented digit 6,
-/// are unknown.
-fn shift(digit: u8) -> Result<Operation, Undecoded> {
-    Ok(Operation::Shift(match digit {
-        0 => Shift::Rol,
-        1 => Shift::Ror,
-        4 => Shift::Shl,
-        5 => Shift::Shr,
-        7 => Shift::Sar,
-        _ => return unknown(),
-    }))
-}
-
-fn condition(opcode: u8) -> Condition {
-    use Condition::{A, Ae, B, Be, E, G, Ge, L, Le, Ne, No, Np, Ns, O, P, S};
-    [O, No, B, Ae, E, Ne, Be, A, S, Ns, P, Np, L, Ge, Le, G][usize::from(opcode & 15)]
 }

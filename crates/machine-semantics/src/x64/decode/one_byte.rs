@@ -1,8 +1,9 @@
 //! Opcodes of one byte (table A-2).
 
 use super::super::instruction::{Instruction, Operand, Operation};
+use super::parts::{alu, condition, instruction, reg_rm, rm_reg, shift};
 use super::reader::{Mandatory, Reader, Rm, unknown};
-use super::{alu, condition, instruction, shift, two_byte, vex};
+use super::{two_byte, vex};
 use crate::world::Undecoded;
 
 type Decoded = Result<Instruction, Undecoded>;
@@ -142,18 +143,6 @@ fn arithmetic(reader: &mut Reader, opcode: u8) -> Decoded {
         }
         _ => unknown(),
     }
-}
-
-/// Decodes a destination in the r/m field and a source in the reg field.
-pub(super) fn rm_reg(reader: &mut Reader, operation: Operation, is_byte: bool) -> Decoded {
-    let (size, modrm) = (reader.size(is_byte), reader.modrm()?);
-    Ok(instruction(operation, size, [reader.rm_general(modrm.rm, size), reader.general(modrm.reg, size)]))
-}
-
-/// Decodes a destination in the reg field and a source in the r/m field.
-pub(super) fn reg_rm(reader: &mut Reader, operation: Operation, is_byte: bool) -> Decoded {
-    let (size, modrm) = (reader.size(is_byte), reader.modrm()?);
-    Ok(instruction(operation, size, [reader.general(modrm.reg, size), reader.rm_general(modrm.rm, size)]))
 }
 
 fn push_immediate(reader: &mut Reader, is_byte: bool) -> Decoded {

@@ -1,9 +1,9 @@
 //! Opcodes of packed integers, shuffles and conversions (tables ).
 
-use super::super::instruction::Shift;
+use super::super::kinds::Shift;
 use super::super::vector::{LaneConversion, LaneOp, Vector};
 use super::reader::{Mandatory, unknown};
-use super::vector::{Form, Row};
+use super::row::{Form, Row};
 use crate::world::Undecoded;
 use Mandatory::{F2, F3, None as P0, P66};
 

@@ -1,9 +1,10 @@
 //! Opcodes of two bytes, the first 0F (table A-3).
 
-use super::super::instruction::{BitTest, Instruction, Operand, Operation};
-use super::one_byte::{reg_rm, rm_reg};
+use super::super::instruction::{Instruction, Operand, Operation};
+use super::super::kinds::BitTest;
+use super::parts::{condition, instruction, reg_rm, rm_reg};
 use super::reader::{Mandatory, Reader, Rm, unknown};
-use super::{condition, instruction, vector};
+use super::vector;
 use crate::world::Undecoded;
 
 type Decoded = Result<Instruction, Undecoded>;

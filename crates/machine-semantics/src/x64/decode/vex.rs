@@ -1,8 +1,10 @@
 //! Opcodes with a VEX prefix (2.3).
 
-use super::super::instruction::{Instruction, Operand, Operation, Shift};
+use super::super::instruction::{Instruction, Operand, Operation};
+use super::super::kinds::Shift;
+use super::parts::instruction;
 use super::reader::{Mandatory, Reader, unknown};
-use super::{instruction, vector};
+use super::vector;
 use crate::world::Undecoded;
 
 type Decoded = Result<Instruction, Undecoded>;

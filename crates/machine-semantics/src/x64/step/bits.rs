@@ -1,6 +1,6 @@
 //! Counts of bits, single bits, byte order.
 
-use super::super::instruction::BitTest;
+use super::super::kinds::BitTest;
 use super::super::{CF, OF, PF, SF, ZF};
 use super::Step;
 use crate::flag::{Flag, Property, Source, bit};

@@ -1,6 +1,7 @@
 //! Stack, jumps, calls.
 
-use super::super::instruction::{Condition, Operand};
+use super::super::instruction::Operand;
+use super::super::kinds::Condition;
 use super::super::{RBP, RSP};
 use super::Step;
 use crate::world::{Flow, World};

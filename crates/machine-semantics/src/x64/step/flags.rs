@@ -1,6 +1,6 @@
 //! Flags and conditions.
 
-use super::super::instruction::Condition;
+use super::super::kinds::Condition;
 use super::super::{CF, OF, PF, SF, ZF};
 use super::Step;
 use crate::flag::{Flag, Property, Source};

@@ -1,6 +1,7 @@
 //! Sums, differences, bitwise operations, moves.
 
-use super::super::instruction::{Alu, Operand};
+use super::super::instruction::Operand;
+use super::super::kinds::Alu;
 use super::super::{CF, OF, RAX, RDX};
 use super::Step;
 use crate::flag::{Flag, Property, Source};

@@ -1,10 +1,11 @@
 //! Operations on all lanes of vectors: integers, shifts, conversions.
 
-use super::super::instruction::{Operand, Shift};
+use super::super::instruction::Operand;
+use super::super::kinds::Shift;
 use super::super::vector::{LaneConversion, LaneOp};
 use super::Step;
 use super::float::truncated;
-use super::shuffle::{lane, of_lanes};
+use super::vector::{lane, of_lanes};
 use crate::world::World;
 use kingpost_smt::{Bits, FloatOp, Term, Terms};
 

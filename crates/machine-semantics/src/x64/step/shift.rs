@@ -1,6 +1,6 @@
 //! Shifts and rotations.
 
-use super::super::instruction::Shift;
+use super::super::kinds::Shift;
 use super::super::{CF, OF, PF, SF, ZF};
 use super::Step;
 use super::operands::Place;

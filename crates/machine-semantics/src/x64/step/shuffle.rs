@@ -4,10 +4,10 @@ use super::super::instruction::Operand;
 use super::super::{CF, OF, PF, SF, ZF};
 use super::Step;
 use super::lanes::clamped;
-use super::vector::with_lane;
+use super::vector::{lane, with_lane};
 use crate::flag::Flag;
 use crate::world::World;
-use kingpost_smt::{Term, Terms};
+use kingpost_smt::Term;
 
 impl<W: World> Step<'_, W> {
     /// Returns the bits of the immediate.
@@ -217,19 +217,4 @@ impl<W: World> Step<'_, W> {
         let value = self.read_vector(1)[half];
         self.write(0, value);
     }
-}
-
-/// Returns a lane of a vector.
-pub(super) fn lane(terms: &mut Terms, vector: [Term; 2], width: u32, number: u32) -> Term {
-    let at = number * width;
-    terms.extract(vector[(at / 64) as usize], at % 64, width)
-}
-
-/// Returns the vector of some lanes, the lowest first.
-pub(super) fn of_lanes(terms: &mut Terms, lanes: &[Option<Term>]) -> [Term; 2] {
-    let (low, high) = lanes.split_at(lanes.len() / 2);
-    [low, high].map(|half| {
-        let joined = half.iter().flatten().copied().reduce(|low, high| terms.concat(high, low));
-        joined.unwrap_or_else(|| unreachable!("a half has a lane"))
-    })
 }

@@ -182,3 +182,18 @@ pub(super) fn with_lane(terms: &mut Terms, half: Term, at: u32, value: Term) -> 
     }
     result
 }
+
+/// Returns a lane of a vector.
+pub(super) fn lane(terms: &mut Terms, vector: [Term; 2], width: u32, number: u32) -> Term {
+    let at = number * width;
+    terms.extract(vector[(at / 64) as usize], at % 64, width)
+}
+
+/// Returns the vector of some lanes, the lowest first.
+pub(super) fn of_lanes(terms: &mut Terms, lanes: &[Option<Term>]) -> [Term; 2] {
+    let (low, high) = lanes.split_at(lanes.len() / 2);
+    [low, high].map(|half| {
+        let joined = half.iter().flatten().copied().reduce(|low, high| terms.concat(high, low));
+        joined.unwrap_or_else(|| unreachable!("a half has a lane"))
+    })
+}
