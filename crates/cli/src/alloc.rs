@@ -8,7 +8,7 @@ use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::explain::{allocators, compilers, explanation};
 use crate::input::{self, Input};
 use crate::output::{self, TableFormat};
-use crate::target;
+use crate::target::{self, Choice};
 use kingpost_checker::Checker;
 use kingpost_codegen::{Compiler, Options, Stage, solution_text};
 use kingpost_explain::{COLUMNS, TableFacts, TableRow};
@@ -22,7 +22,7 @@ use std::time::Duration;
 
 pub(crate) fn alloc(args: &AllocArgs) -> Outcome {
     target::check(&args.target)?;
-    let names = allocators(args.regalloc.as_deref())?;
+    let names = allocators(args.regalloc.as_deref(), args.regalloc_command.as_deref())?;
     let input = input::read(&args.file)?;
     let is_ra = match args.file.extension() {
         Some(extension) => extension == "ra" || extension == "mach",
@@ -42,7 +42,7 @@ pub(crate) fn alloc(args: &AllocArgs) -> Outcome {
 }
 
 /// Prints the allocations of the functions of a file, one column per allocator, next to the lines of the functions.
-fn columns(args: &AllocArgs, names: &[String], input: &Input) -> Outcome {
+fn columns(args: &AllocArgs, names: &[Choice], input: &Input) -> Outcome {
     let mut out = output::stdout();
     let mut separator = "";
     let prepare = |header: &Header| compilers(&args.target, names, header);
@@ -60,10 +60,10 @@ fn columns(args: &AllocArgs, names: &[String], input: &Input) -> Outcome {
 
 /// Solves the problems of a `.ra` file, for the machine of the file or of the target, and prints them with their
 /// solutions.
-fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
+fn problems(args: &AllocArgs, input: &Input, name: &Choice) -> Outcome {
     let mut out = output::stdout();
     let mut is_first = true;
-    let verdict = solve(args, input, std::slice::from_ref(&name), |_, env, problem, answer, _| {
+    let verdict = solve(args, input, std::slice::from_ref(name), |_, env, problem, answer, _| {
         if std::mem::take(&mut is_first) {
             write!(out, "{env}")?;
         }
@@ -74,7 +74,7 @@ fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
 }
 
 /// Prints the costs of the solutions of several allocators, one line per problem and allocator.
-fn costs(args: &AllocArgs, input: &Input, names: &[String]) -> Outcome {
+fn costs(args: &AllocArgs, input: &Input, names: &[Choice]) -> Outcome {
     let mut out = output::stdout();
     let verdict = solve(args, input, names, |name, env, problem, answer, _| {
         Ok(writeln!(out, "%{}: {name:<13} {}", problem.name, Cost::of(problem, env, answer))?)
@@ -84,7 +84,7 @@ fn costs(args: &AllocArgs, input: &Input, names: &[String]) -> Outcome {
 }
 
 /// Writes a table of the solutions of the problems of a `.ra` file.
-fn problem_table(args: &AllocArgs, input: &Input, names: &[String]) -> Outcome {
+fn problem_table(args: &AllocArgs, input: &Input, names: &[Choice]) -> Outcome {
     let mut rows = Vec::new();
     let verdict = solve(args, input, names, |allocator, env, problem, answer, nanoseconds| {
         let function = format!("%{}", problem.name);
@@ -101,7 +101,7 @@ fn problem_table(args: &AllocArgs, input: &Input, names: &[String]) -> Outcome {
 fn solve(
     args: &AllocArgs,
     input: &Input,
-    names: &[impl AsRef<str>],
+    names: &[Choice],
     mut each: impl FnMut(&str, &MachineEnv, &Problem, &Allocation, Vec<u64>) -> Result<(), Stop>,
 ) -> Outcome {
     let source = String::from_utf8_lossy(input.text());
@@ -110,7 +110,7 @@ fn solve(
         Diagnostic::at(input, 0, "there is no problem".into()).report();
         return Ok(Verdict::Bad);
     }
-    let compilers = names.iter().map(|name| target::compiler(&args.target, Some(name.as_ref()), true));
+    let compilers = names.iter().map(|name| target::compiler(&args.target, Some(name), true));
     let compilers = compilers.collect::<Result<Vec<Compiler>, Stop>>()?;
     let (mut checker, mut answer, mut search) = (Checker::new(), Allocation::default(), args.selection.search());
     let mut verdict = Verdict::Good;
@@ -152,7 +152,7 @@ fn solve(
             if let Err(errors) = checker.check(problem, &env, &answer) {
                 errors.iter().for_each(|error| bad(case.positions.problem, error.to_string()));
             }
-            each(name.as_ref(), &env, problem, &answer, times)?;
+            each(name.text(), &env, problem, &answer, times)?;
         }
     }
     search.finish()?;
@@ -166,16 +166,16 @@ fn cpu_time() -> Duration {
 }
 
 /// Writes a table of the allocations of functions.
-fn function_table(args: &AllocArgs, input: &Input, names: &[String]) -> Outcome {
+fn function_table(args: &AllocArgs, input: &Input, names: &[Choice]) -> Outcome {
     let options = Options::default().with(|options| options.time = args.rounds > 0);
     let prepare = |header: &Header| {
         let defaults = || target::defaults().with(|settings| settings.verify_each = true);
-        let compiler = |name: &String| target::with_header(defaults(), &args.target, Some(name), header);
+        let compiler = |name: &Choice| target::with_header(defaults(), &args.target, Some(name), header);
         names.iter().map(|name| Ok((name, compiler(name)?.with_options(options.clone())))).collect()
     };
     let (mut rows, mut search) = (Vec::new(), args.selection.search().without_output());
     let verdict =
-        functions_of(input, &mut search, prepare, |place, compilers: &mut Vec<(&String, Compiler)>, func| {
+        functions_of(input, &mut search, prepare, |place, compilers: &mut Vec<(&Choice, Compiler)>, func| {
             for (name, compiler) in compilers {
                 let (mut cx, mut module, mut nanoseconds) = (compiler.context(), ModuleBuffer::default(), Vec::new());
                 for _ in 0..args.rounds.max(1) {
@@ -190,7 +190,7 @@ fn function_table(args: &AllocArgs, input: &Input, names: &[String]) -> Outcome 
                 }
                 let (function, bytes) = (func.name.to_string(), module.functions().map(|view| view.code.len()).sum());
                 let facts =
-                    TableFacts { file: &input.name, function, allocator: name, bytes: Some(bytes), nanoseconds };
+                    TableFacts { file: &input.name, function, allocator: name.text(), bytes: Some(bytes), nanoseconds };
                 rows.push(TableRow::new(facts, &cx.code().problem, compiler.isa().env(), cx.allocation()));
             }
             Ok(Verdict::Good)
@@ -212,7 +212,7 @@ fn write_table(rows: &[TableRow], format: TableFormat) -> Result<(), Stop> {
 }
 
 /// Lowers functions and prints their allocation problems and solutions.
-fn functions(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
+fn functions(args: &AllocArgs, input: &Input, name: &Choice) -> Outcome {
     let prepare = |header: &Header| {
         let defaults = target::defaults().with(|settings| settings.verify_each = true);
         let compiler = target::with_header(defaults, &args.target, Some(name), header)?;

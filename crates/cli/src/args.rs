@@ -4,7 +4,7 @@ use crate::cat_verify::{FilesArgs, Selection, VerifyArgs};
 use crate::diagnostics::MessageFormat;
 use crate::list_commands::{OpcodesArgs, Print};
 use crate::output::{ListFormat, TableFormat};
-use crate::target::{self, TargetArgs};
+use crate::target::{self, Choice, TargetArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use kingpost_codegen::{Pass, Rule, Stage};
@@ -139,6 +139,10 @@ pub(crate) struct RunArgs {
     /// Register allocator, by default `ssa`; `help` lists them. The interpreter uses none.
     #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
+    /// External allocator: a command that reads an allocation problem as `.ra` text on standard input and writes an
+    /// allocation to standard output, which the checker verifies.
+    #[arg(long, value_name = "COMMAND", conflicts_with = "regalloc")]
+    pub(crate) regalloc_command: Option<String>,
     /// Limit of a file: seconds of CPU time of compiled code, by default 10, or millions of interpreted instructions,
     /// by default 100.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -182,6 +186,10 @@ pub(crate) struct CompileArgs {
     /// Register allocator, by default `ssa`; `help` lists them.
     #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
+    /// External allocator: a command that reads an allocation problem as `.ra` text on standard input and writes an
+    /// allocation to standard output, which the checker verifies.
+    #[arg(long, value_name = "COMMAND", conflicts_with = "regalloc")]
+    pub(crate) regalloc_command: Option<String>,
     /// Verify the result of every stage before the next stage reads it; short for `--set verify_each`.
     #[arg(long)]
     pub(crate) verify_each: bool,
@@ -251,6 +259,11 @@ impl FromStr for PathRemap {
 }
 
 impl CompileArgs {
+    /// Returns the allocator that the options name.
+    pub(crate) fn allocator(&self) -> Option<Choice> {
+        Choice::of(self.regalloc.as_deref(), self.regalloc_command.as_deref())
+    }
+
     /// Returns the arguments with the setting `debug_values` added if `-g` is given.
     pub(crate) fn with_debug_values(mut self) -> CompileArgs {
         if self.debug {
@@ -281,6 +294,10 @@ pub(crate) struct AllocArgs {
     /// Register allocator, by default `ssa`, or `all`; `help` lists them.
     #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
+    /// External allocator: a command that reads an allocation problem as `.ra` text on standard input and writes an
+    /// allocation to standard output, which the checker verifies.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) regalloc_command: Option<String>,
     /// Print problems and solutions as `.ra` text, which programs can read; the default for problems and machine
     /// code.
     #[arg(long)]
@@ -305,6 +322,10 @@ pub(crate) struct ExplainArgs {
     /// Register allocator, by default `ssa`, or `all`; `help` lists them.
     #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
+    /// External allocator: a command that reads an allocation problem as `.ra` text on standard input and writes an
+    /// allocation to standard output, which the checker verifies.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) regalloc_command: Option<String>,
     #[command(flatten)]
     pub(crate) selection: Selection,
     /// Output file; `-` for stdout.

@@ -47,7 +47,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
     if let Some(input) = args.files.iter().find(|&input| args.output.as_ref().is_some_and(|out| is_same(input, out))) {
         return Err(Stop::Usage(format!("{}: both input and output", input.display())));
     }
-    let compiler = target::compiler(&args.target, args.regalloc.as_deref(), args.verify_each)?;
+    let compiler = target::compiler(&args.target, args.allocator().as_ref(), args.verify_each)?;
     let jobs = match args.jobs {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         jobs => jobs,
@@ -194,7 +194,7 @@ impl Session<'_> {
     /// Compiles machine code in the form that `--dump lower` or `--dump check` writes. Verifies it, because a user
     /// may have changed it.
     fn machine_code(&mut self, input: &Input) -> Result<(), Stop> {
-        let compiler = target::compiler(&self.args.target, self.args.regalloc.as_deref(), true)?;
+        let compiler = target::compiler(&self.args.target, self.args.allocator().as_ref(), true)?;
         let compiler = compiler.with_options(self.observe.clone());
         let functions = match text::parse(&String::from_utf8_lossy(input.text()), compiler.isa().rows()) {
             Ok(functions) => functions,
@@ -293,7 +293,7 @@ impl Session<'_> {
             return Ok(None);
         }
         let defaults = target::defaults().with(|settings| settings.verify_each = self.args.verify_each);
-        let compiler = target::with_header(defaults, &self.args.target, self.args.regalloc.as_deref(), header)?;
+        let compiler = target::with_header(defaults, &self.args.target, self.args.allocator().as_ref(), header)?;
         if compiler.triple().architecture != self.compiler.triple().architecture {
             let text = format!("the object is for {}, the file for {}", self.compiler.triple(), compiler.triple());
             return Err(Refused { key: String::new(), text });

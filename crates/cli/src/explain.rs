@@ -4,7 +4,7 @@ use crate::args::ExplainArgs;
 use crate::cat_verify::{FilesArgs, FunctionPosition, any_header, each_function, functions_of};
 use crate::diagnostics::{Diagnostic, Refused};
 use crate::exit_status::{Outcome, Stop, Verdict};
-use crate::target::TargetArgs;
+use crate::target::{Choice, TargetArgs};
 use crate::{input, output, target};
 use kingpost_codegen::{ALLOCATORS, Compiler, Options};
 use kingpost_explain::{Explanation, page};
@@ -12,21 +12,25 @@ use kingpost_ir::Function;
 use kingpost_reader::Header;
 use std::io::Write;
 
-/// Returns the names of the allocators that an option selects: one, `all`, or the default.
-pub(crate) fn allocators(option: Option<&str>) -> Result<Vec<String>, Stop> {
-    match option {
-        None => Ok(vec![ALLOCATORS[0].0.to_string()]),
-        Some("all") => Ok(ALLOCATORS.iter().map(|(name, _)| name.to_string()).collect()),
-        Some(name) => Ok(vec![target::allocator(name)?]),
-    }
+/// Returns the allocators that options select: one, `all`, or the default, and then the external one.
+pub(crate) fn allocators(option: Option<&str>, command: Option<&str>) -> Result<Vec<Choice>, Stop> {
+    let mut names = match option {
+        None if command.is_some() => Vec::new(),
+        None => vec![ALLOCATORS[0].0.to_string()],
+        Some("all") => ALLOCATORS.iter().map(|(name, _)| name.to_string()).collect(),
+        Some(name) => vec![target::allocator(name)?],
+    };
+    let mut choices: Vec<Choice> = names.drain(..).map(Choice::Name).collect();
+    choices.extend(command.map(|command| Choice::Command(command.into())));
+    Ok(choices)
 }
 
 /// Returns one compiler for each allocator, which records listings.
-pub(crate) fn compilers(args: &TargetArgs, allocators: &[String], header: &Header) -> Result<Vec<Compiler>, Refused> {
+pub(crate) fn compilers(args: &TargetArgs, allocators: &[Choice], header: &Header) -> Result<Vec<Compiler>, Refused> {
     let defaults = || target::defaults().with(|settings| settings.verify_each = true);
     let options = Options::default().with(|options| options.list = true);
-    let compiler = |name: &String| target::with_header(defaults(), args, Some(name), header);
-    allocators.iter().map(|name| Ok(compiler(name)?.with_options(options.clone()))).collect()
+    let compiler = |choice: &Choice| target::with_header(defaults(), args, Some(choice), header);
+    allocators.iter().map(|choice| Ok(compiler(choice)?.with_options(options.clone()))).collect()
 }
 
 /// Compiles a function with each compiler and explains the results. Reports errors in the function.
@@ -37,7 +41,7 @@ pub(crate) fn explanation(place: &FunctionPosition, compilers: &[Compiler], func
 /// Writes one page about the functions of a file.
 pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
     target::check(&args.target)?;
-    let names = allocators(args.regalloc.as_deref())?;
+    let names = allocators(args.regalloc.as_deref(), args.regalloc_command.as_deref())?;
     let (mut explanations, mut search) = (Vec::new(), args.selection.search().without_output());
     let input = input::read(&args.file)?;
     let prepare = |header: &Header| compilers(&args.target, &names, header);

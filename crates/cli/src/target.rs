@@ -51,6 +51,29 @@ impl TargetArgs {
     }
 }
 
+/// A register allocator that options name.
+#[derive(Clone, Debug)]
+pub(crate) enum Choice {
+    /// Name or alias.
+    Name(String),
+    /// Command of an external allocator.
+    Command(String),
+}
+
+impl Choice {
+    /// Returns the allocator with this name or command.
+    pub(crate) fn of(name: Option<&str>, command: Option<&str>) -> Option<Choice> {
+        let command = command.map(|command| Choice::Command(command.into()));
+        command.or_else(|| name.map(|name| Choice::Name(name.into())))
+    }
+
+    /// Returns the name in tables.
+    pub(crate) fn text(&self) -> &str {
+        let (Choice::Name(text) | Choice::Command(text)) = self;
+        text
+    }
+}
+
 /// Parses the triple of an option. An architecture alone means Linux.
 pub(crate) fn triple(text: Option<&str>) -> Result<Triple, String> {
     let Some(text) = text else { return Ok(Triple::host()) };
@@ -73,7 +96,7 @@ pub(crate) fn check(args: &TargetArgs) -> Result<(), Stop> {
 }
 
 /// Returns a compiler for these options. Keys that are not shared settings are flags of the instruction set.
-pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: bool) -> Result<Compiler, Stop> {
+pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&Choice>, verify_each: bool) -> Result<Compiler, Stop> {
     let defaults = defaults().with(|settings| settings.verify_each = verify_each);
     with_header(defaults, args, regalloc, &Header::default()).map_err(|refused| Stop::Usage(refused.text))
 }
@@ -85,7 +108,7 @@ pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: b
 pub(crate) fn with_header(
     defaults: Settings,
     args: &TargetArgs,
-    regalloc: Option<&str>,
+    regalloc: Option<&Choice>,
     header: &Header,
 ) -> Result<Compiler, Refused> {
     let (mut settings, mut flags) = (defaults, Vec::new());
@@ -108,13 +131,20 @@ pub(crate) fn with_header(
     for (key, value) in args.words() {
         set(key, value)?;
     }
-    if let Some(name) = regalloc {
-        settings.regalloc_algorithm = name.to_string();
+    match regalloc {
+        Some(Choice::Name(name)) => settings.regalloc_algorithm.clone_from(name),
+        // The answers of another program are not trusted.
+        Some(Choice::Command(_)) => settings.regalloc_checker = true,
+        None => {}
     }
     note_renamed("allocator", &settings.regalloc_algorithm, allocator_name(&settings.regalloc_algorithm));
     let triple = triple(args.target.as_deref().or(line.map(|line| line.triple.as_str())))
         .map_err(|text| Refused { key: String::new(), text })?;
-    Ok(Compiler::new(&triple, settings, &flags)?)
+    let compiler = Compiler::new(&triple, settings, &flags)?;
+    Ok(match regalloc {
+        Some(Choice::Command(command)) => compiler.with_allocator(kingpost_filetest::external_allocator(command)),
+        _ => compiler,
+    })
 }
 
 impl From<TargetError> for Refused {

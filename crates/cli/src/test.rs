@@ -4,6 +4,7 @@ use crate::args::{ReportFormat, RunArgs, TestArgs, Via};
 use crate::diagnostics::report as report_line;
 use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input;
+use crate::target::Choice;
 use crate::{cat_verify, output, target, test_report};
 use indicatif::ProgressBar;
 use kingpost_codegen::ALLOCATORS;
@@ -95,7 +96,8 @@ fn known_wrong(path: &Path) -> Result<KnownWrong, Stop> {
 
 /// Runs the run directives of files, regardless of their `test` lines, or calls from the command line.
 pub(crate) fn directives(command: &str, args: &RunArgs) -> Outcome {
-    target::compiler(&args.target, args.regalloc.as_deref(), false)?;
+    let regalloc = Choice::of(args.regalloc.as_deref(), args.regalloc_command.as_deref());
+    target::compiler(&args.target, regalloc.as_ref(), false)?;
     let is_call = |path: &&PathBuf| path.to_str().is_some_and(|text| text.starts_with('%') && text.contains('('));
     let (calls, files): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(is_call);
     let calls: Vec<String> = calls.iter().map(|call| call.display().to_string()).collect();
@@ -110,6 +112,7 @@ pub(crate) fn directives(command: &str, args: &RunArgs) -> Outcome {
         options.allocators = allocators;
         options.targets = args.target.target.iter().cloned().collect();
         options.words = words;
+        options.program = args.regalloc_command.clone();
         options.limit = args.limit;
         options.calls = calls.clone();
     });

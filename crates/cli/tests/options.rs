@@ -132,6 +132,24 @@ fn calls_print_results_only() {
 }
 
 #[test]
+fn every_command_takes_external_allocators() {
+    let files = [("fib.clif", FIB)];
+    let program = format!("{} alloc --regalloc linear -", env!("CARGO_BIN_EXE_kingpost"));
+    let run = |words: &[&str]| with(&files, &[words, &["--regalloc-command", &program, "fib.clif"]].concat());
+    assert_eq!(run(&["compile", "-S"]), with(&files, &["compile", "-S", "--regalloc", "linear", "fib.clif"]));
+    assert_eq!(run(&["run", "%fib(10)"]).1, "55\n");
+    let rows = json(&run(&["alloc", "--format", "json", "--regalloc", "linear"]).1);
+    let rows = rows.as_array().expect("an array");
+    assert!(rows.len() == 6 && rows[1]["allocator"] == program.as_str(), "{rows:?}");
+    assert!(rows.chunks(2).all(|pair| pair[0]["weighted_cost"] == pair[1]["weighted_cost"]), "{rows:?}");
+    assert_eq!(run(&["explain", "-o", "page.html"]).0, 0);
+    let wrong = ["compile", "--regalloc-command", "exit 3", "fib.clif"];
+    let (code, _, err) = with(&files, &wrong);
+    assert!(code == 1 && err.contains("exit status: 3"), "{err}");
+    assert_eq!(with(&files, &[&wrong[..], &["--regalloc", "ssa"]].concat()).0, 2);
+}
+
+#[test]
 fn one_option_selects_functions() {
     let files = [("fib.clif", FIB)];
     let commands: &[&[&str]] =

@@ -69,6 +69,7 @@ pub use known_wrong::KnownWrong;
 pub use native::Via;
 pub use options::Options;
 pub use outcome::Ending;
+pub use program::factory as external_allocator;
 pub use report::{Outcome, Report, UnitReport};
 pub use runner::{run, run_text};
 pub use subtests::cfg_text;

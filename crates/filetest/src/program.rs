@@ -18,7 +18,7 @@ use kingpost_regalloc::{AllocError, Allocation, Allocator, MachineEnv, Problem, 
 const NAME: &str = "program";
 
 /// Returns a factory of allocators that run `program`.
-pub(crate) fn factory(program: &str) -> AllocatorFactory {
+pub fn factory(program: &str) -> AllocatorFactory {
     let program = program.to_string();
     Arc::new(move || Box::new(Program { command: program.clone() }))
 }
