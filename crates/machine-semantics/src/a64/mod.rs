@@ -24,6 +24,7 @@
 //! | `compare.rs` | order of floats |
 //! | `lanes.rs` | lanes of vectors, and operations on them |
 //! | `vector.rs` | vector instructions that combine lanes |
+//! | `vector_decode.rs` | their decoder |
 //! | `permute.rs` | vector instructions that move lanes |
 //! | `atomic.rs` | ordered and exclusive accesses, atomic updates |
 //!
@@ -47,6 +48,7 @@ mod operation;
 mod permute;
 mod register;
 mod vector;
+mod vector_decode;
 mod word;
 
 use crate::{At, Flow, State, Undecoded, World};
@@ -119,7 +121,7 @@ fn decode_word(word: Word) -> Option<Group> {
         0b1010 | 0b1011 => branch::decode(word).map(Group::Branch),
         0b0101 | 0b1101 => register::decode(word).map(Group::Register),
         0b0111 | 0b1111 => {
-            let vector = || vector::decode(word).map(Group::Vector);
+            let vector = || vector_decode::decode(word).map(Group::Vector);
             let permute = || permute::decode(word).map(Group::Permute);
             float::decode(word).map(Group::Float).or_else(vector).or_else(permute)
         }
