@@ -36,8 +36,9 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
             // Both workspaces share the standard library and other dependencies.
             command.arg(target.join(sanitizer)).args(words).current_dir(session.root.join(folder));
             command.env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}"));
-            // What the unwinder knows of modules that were dropped stays on purpose.
-            let text = session.run(command.env("ASAN_OPTIONS", "detect_leaks=0"))?;
+            // What the unwinder knows of modules that were dropped stays on purpose. A test bounds the memory of the
+            // process, which contains what was freed last.
+            let text = session.run(command.env("ASAN_OPTIONS", "detect_leaks=0:quarantine_size_mb=1"))?;
             session.count(&format!("tests with the {sanitizer} sanitizer"), output::tests(&text).0);
             Ok::<(), anyhow::Error>(())
         };
