@@ -454,6 +454,33 @@ static void callbacks(void) {
     WANT(KP_ERROR_TEXT, "", kp_check_text(config, (const uint8_t *)bad, strlen(bad), NULL, &buffer, &error));
 }
 
+static void tables(void) {
+    kp_config none = {0};
+    kp_buffer buffer;
+    static const uint8_t ra[] = "problem %f { oops }";
+    static const uint8_t head[] = "function %f(";
+    static const uint8_t wrong_type[] = "function %f(i64) -> i32 { block0(v0: i64): return v0 }";
+    static const uint8_t latin[] = {'f', 0xfc, 'r'};
+    size_t findings = 0;
+    WANT(KP_ERROR_ARGUMENT, "`names` is a null pointer", kp_allocators(NULL, &error));
+    WANT(KP_ERROR_HANDLE, "null", kp_verify_text(none, head, 12, NULL, &buffer, &error));
+    WANT(KP_ERROR_TEXT, "", kp_verify_text(config, head, 12, NULL, &buffer, &error));
+    WANT(KP_ERROR_ARGUMENT, "`report` is a null pointer", kp_verify_text(config, head, 12, NULL, NULL, &error));
+    WANT(KP_ERROR_ARGUMENT, "not UTF-8", kp_verify_text(config, latin, 3, NULL, &buffer, &error));
+    MUST(kp_verify_text(config, wrong_type, sizeof wrong_type - 1, &findings, &buffer, &error));
+    MUST(kp_buffer_free(buffer, &error));
+    wrong += findings != 1;
+    WANT(KP_ERROR_HANDLE, "null", kp_allocation_table(none, ra, 19, &buffer, &error));
+    WANT(KP_ERROR_TEXT, "", kp_allocation_table(config, ra, 19, &buffer, &error));
+    WANT(KP_ERROR_TEXT, "", kp_allocation_table(config, head, 12, &buffer, &error));
+    WANT(KP_ERROR_INVALID, "", kp_allocation_table(config, wrong_type, sizeof wrong_type - 1, &buffer, &error));
+    WANT(KP_ERROR_ARGUMENT, "`table` is a null pointer", kp_allocation_table(config, ra, 19, NULL, &error));
+    WANT(KP_ERROR_ARGUMENT, "", kp_allocation_table(config, NULL, 1, &buffer, &error));
+    WANT(KP_ERROR_TEXT, "", kp_explain_text(config, head, 12, &buffer, &error));
+    WANT(KP_ERROR_INVALID, "", kp_explain_text(config, wrong_type, sizeof wrong_type - 1, &buffer, &error));
+    WANT(KP_ERROR_ARGUMENT, "`explanation` is a null pointer", kp_explain_text(config, head, 12, NULL, &error));
+}
+
 /* One object in two threads: each call works or is an error. */
 static void *compile(void *user) {
     kp_module module = *(kp_module *)user;
@@ -488,6 +515,7 @@ int main(void) {
     declarations();
     building();
     callbacks();
+    tables();
     threads();
     MUST(kp_module_free(jit, &error));
     MUST(kp_config_free(config, &error));
