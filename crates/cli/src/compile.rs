@@ -12,6 +12,7 @@ use crate::input::{self, Input, is_stream};
 use crate::progress::Line;
 use crate::stats::Summary;
 use crate::{output, target};
+use kingpost_codegen::module::Inliner;
 use kingpost_codegen::{CompileError, Compiler, Options};
 use kingpost_emit_object::{Assembly, ObjectError, ObjectOptions};
 use kingpost_ir::extfunc::FuncName;
@@ -62,6 +63,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         dumps,
         functions: Vec::new(),
         starts: Vec::new(),
+        inliner: Inliner::default(),
         module: ModuleBuffer::default(),
         assembly,
         data: Vec::new(),
@@ -117,6 +119,8 @@ struct Session<'a> {
     functions: Vec<Function>,
     /// Offset of each function of the portion in the text.
     starts: Vec<usize>,
+    /// Small functions of the file, which later ones may inline.
+    inliner: Inliner,
     module: ModuleBuffer,
     /// The module as text for an assembler, if `-S` is given.
     assembly: Option<Assembly>,
@@ -249,6 +253,8 @@ impl Session<'_> {
                 return Ok(());
             }
         };
+        // Another file may have other settings.
+        self.inliner = Inliner::default();
         let left = loop {
             let start = Instant::now();
             let (count, more) = self.read_portion(&input, &mut parser);
@@ -340,6 +346,7 @@ impl Session<'_> {
     fn compile_portion(&mut self, input: &Input, own: Option<&Compiler>, count: usize) -> Result<(), Stop> {
         let start = Instant::now();
         let compiler = own.unwrap_or(&self.compiler);
+        self.inliner.run(compiler, &mut self.functions[..count]);
         let errors = match &mut self.assembly {
             Some(assembly) => {
                 let mut cx = compiler.context();

@@ -3,6 +3,7 @@
 mod batch;
 mod free_functions;
 mod fused;
+mod inlining;
 mod limits;
 mod machine_code_text;
 mod observation;

@@ -3,7 +3,7 @@
 use crate::stub::{self, NOTE, PRESERVED, RECORD_HEAD};
 use crate::tables;
 use kingpost_codegen::OptLevel;
-use kingpost_codegen::module::default_libcall_name;
+use kingpost_codegen::module::{Inliner, default_libcall_name};
 use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, Context, CpuFlags, Settings};
 use kingpost_filetest::native::throw::{self, Throw};
 use kingpost_interpreter::DataValue;
@@ -182,8 +182,9 @@ impl Lane {
     pub(crate) fn compile(&mut self, functions: &[Function]) -> Result<ModuleBuffer, NotLoaded> {
         let mut module = ModuleBuffer::default();
         let (compiler, cx) = if needs_frame_pointers(functions) { &mut self.framed } else { &mut self.plain };
-        for function in functions {
-            let mut changed = function.clone();
+        let mut inlined = functions.to_vec();
+        Inliner::default().run(compiler, &mut inlined);
+        for (function, mut changed) in functions.iter().zip(inlined) {
             let compiled = compiler.compile(cx, &mut changed, &mut module);
             compiled.map_err(|error| NotLoaded::Compile(function.name.to_string(), error))?;
             // Optimized code need not have all original calls.

@@ -254,6 +254,7 @@ settings! {
     verify_each: bool = false, "Verify the output of every stage before the next one reads it; the checker verifies allocations.";
     regalloc_verbose_logs: bool = false, "Log the allocation problem and its solution.";
     enable_alias_analysis: bool = true, "Remove redundant loads; with `opt_level=none` only loads of constant memory.";
+    enable_inlining: bool = true, "With `opt_level=speed`, replace calls of a module's small functions by their bodies.";
     enable_verifier: bool = true, "Verify the function before it is compiled.";
     is_pic: bool = true, "Position-independent code, which systems can load anywhere.";
     use_colocated_libcalls: bool = false, "Library routines are near: call them directly.";

@@ -3,6 +3,7 @@
 use super::data::{DataContents, DataDescription};
 use super::declarations::{DATA, DataId, Declarations, FUNCTIONS, FuncId, Linkage};
 use super::error::ModuleError;
+use super::inlining::Inliner;
 use super::libcalls::{LibCallNames, default_libcall_name};
 use crate::compiler::{Compiler, Context};
 use crate::error::CompileError;
@@ -46,6 +47,7 @@ pub struct Definitions {
     defined_data: EntitySet<DataId>,
     functions: ModuleBuffer,
     data: Vec<(DataId, DataObject)>,
+    inliner: Inliner,
     /// The function compiled last, until its symbols are resolved.
     scratch: ModuleBuffer,
 }
@@ -70,6 +72,7 @@ impl Definitions {
             defined_data: EntitySet::new(),
             functions: ModuleBuffer::default(),
             data: Vec::new(),
+            inliner: Inliner::default(),
             scratch: ModuleBuffer::default(),
             compiler,
         }
@@ -128,9 +131,10 @@ impl Definitions {
         let symbol = self.check_function(id, func)?;
         self.scratch.clear();
         let name = std::mem::replace(&mut func.name, func_name(&symbol));
+        self.inline(&mut [func]);
         let result = self.compiler.compile(&mut self.context, func, &mut self.scratch);
         func.name = name;
-        result.map_err(|error| not_compiled(symbol, error))?;
+        result.map_err(|error| self.not_compiled(symbol, error))?;
         let scratch = std::mem::take(&mut self.scratch);
         let result = self.accept_function(id, &scratch.function(0));
         self.scratch = scratch;
@@ -156,6 +160,7 @@ impl Definitions {
                 Err(error) => errors.push((index, error)),
             }
         }
+        self.inline(&mut accepted);
         let batch = self.compiler.compile_all(&mut accepted, jobs);
         for (func, name) in accepted.into_iter().zip(names) {
             func.name = name;
@@ -164,7 +169,7 @@ impl Definitions {
         let mut compiled = batch.module.functions();
         for (position, (index, id, symbol)) in ids.into_iter().enumerate() {
             if let Some((_, error)) = failed.next_if(|(at, _)| *at == position) {
-                errors.push((index, not_compiled(symbol, error)));
+                errors.push((index, self.not_compiled(symbol, error)));
                 continue;
             }
             let view = compiled.next().expect("a batch has a function for whatever it has no error for");
@@ -174,6 +179,21 @@ impl Definitions {
         }
         sort_by_key(&mut errors, |&(index, _)| index);
         errors
+    }
+
+    /// Inlines calls of the module's functions in functions that are named by their symbols.
+    fn inline(&mut self, funcs: &mut [&mut Function]) {
+        let declarations = &self.declarations;
+        self.inliner.run_all(&self.compiler, funcs, &|name, _| {
+            let symbol = declarations.resolve(&name).ok()?;
+            declarations.linkage(&symbol).is_final().then_some(symbol)
+        });
+    }
+
+    /// Returns the error of a definition. Another function may be defined in its place.
+    fn not_compiled(&mut self, name: SymbolName, error: CompileError) -> ModuleError {
+        self.inliner.forget(&name);
+        ModuleError::Compilation { name, error: Box::new(error) }
     }
 
     /// Checks that `func` may be the definition of `id`. Returns the symbol.
@@ -311,10 +331,6 @@ fn check_align(name: &SymbolName, align: u64) -> Result<(), ModuleError> {
     } else {
         Err(ModuleError::Alignment { name: name.clone(), align })
     }
-}
-
-fn not_compiled(name: SymbolName, error: CompileError) -> ModuleError {
-    ModuleError::Compilation { name, error: Box::new(error) }
 }
 
 /// Returns the name under which a function is compiled, from its symbol.

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use kingpost_codegen::Compiler;
+use kingpost_codegen::module::Inliner;
 use kingpost_ir::Function;
 use kingpost_ir::extfunc::{ExternalName, FuncName};
 use kingpost_mach::{DataObject, ModuleBuffer};
@@ -53,7 +54,8 @@ pub(crate) fn build(file: &TestFile, compiler: &Compiler, wanted: &[bool]) -> Re
         }
     };
     let renames = Renames::new(file);
-    let functions: Vec<Function> = file.functions.iter().map(|test| renames.function(&test.function)).collect();
+    let mut functions: Vec<Function> = file.functions.iter().map(|test| renames.function(&test.function)).collect();
+    Inliner::default().run(compiler, &mut functions);
     let mut parts: Vec<Result<ModuleBuffer, String>> = Vec::with_capacity(functions.len());
     for (function, test) in functions.iter().zip(&file.functions) {
         parts.push(compile(function, &test.function.name)?);

@@ -41,6 +41,7 @@ static SUBTESTS: &[Subtest] = &[
     Subtest { name: "safepoint", per: Per::File, needs_verifier: true, run: cat::run },
     Subtest { name: "domtree", per: Per::File, needs_verifier: true, run: domtree::run },
     Subtest { name: "interpret", per: Per::File, needs_verifier: true, run: interpret::run },
+    Subtest { name: "inlining", per: Per::Target, needs_verifier: true, run: stage::inlining },
     Subtest { name: "expand", per: Per::Target, needs_verifier: true, run: stage::expand },
     Subtest { name: "optimize", per: Per::Target, needs_verifier: true, run: stage::optimize },
     Subtest { name: "lower", per: Per::Target, needs_verifier: true, run: stage::lower },

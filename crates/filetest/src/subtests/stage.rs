@@ -1,10 +1,13 @@
-//! `test expand`, `test optimize`, `test lower`, `test regalloc` and `test compile`: the text of a stage's result,
-//! filecheck. With `precise-output` it is compared line by line, with `expect-fail` it is the error of a function
+//! `test inlining`, `test expand`, `test optimize`, `test lower`, `test regalloc` and `test compile`: the text of a
+//! stage's result, filecheck. With `precise-output` it is compared line by line, with `expect-fail` it is the error of a function
 //! that must not compile.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use kingpost_codegen::module::Inliner;
 use kingpost_codegen::{CompileError, DumpReceiver, OptLevel, Options, Stage};
+use kingpost_ir::Function;
+use kingpost_ir::verifier::verify;
 use kingpost_mach::ModuleBuffer;
 
 use crate::job::Job;
@@ -25,6 +28,29 @@ impl DumpReceiver for Kept {
 
     fn take(&self, _: Stage, _: &str, text: String) {
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+}
+
+/// Checks the functions of the file after inlining of one another.
+pub(crate) fn inlining(job: &Job, findings: &mut Findings) {
+    let Some(compiler) = job.compiler(findings) else { return };
+    if !is_optimised(job) {
+        return findings.fail(format_args!("{}: test inlining needs `set opt_level=speed`", job.name));
+    }
+    let mut functions: Vec<Function> = job.file.functions.iter().map(|test| test.function.clone()).collect();
+    Inliner::default().run(&compiler, &mut functions);
+    for (test, function) in job.file.functions.iter().zip(&functions) {
+        if let Err(errors) = verify(function, Some(compiler.target_info())) {
+            findings.fail(format_args!("{}: after inlining: {}", job.place(test), errors.pretty(function)));
+        }
+    }
+    if job.unit.command.options.iter().any(|option| option == "precise-output") {
+        let outputs = job.file.functions.iter().zip(&functions);
+        let outputs: Vec<_> = outputs.map(|(test, function)| (test, function.to_string())).collect();
+        precise::check(job, &outputs, findings);
+    } else {
+        let texts = job.file.functions.iter().zip(&functions);
+        texts.for_each(|(test, function)| job.check(test, &function.to_string(), findings));
     }
 }
 
