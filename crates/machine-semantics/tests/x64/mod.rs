@@ -3,6 +3,7 @@
 mod forms;
 mod processor;
 mod recorder;
+mod refusals;
 mod states;
 mod vectors;
 
