@@ -4,7 +4,7 @@ use crate::machine::Part;
 use crate::refusal::Refusal;
 use crate::translate::{NO_TARGET, Site, Translation};
 use kingpost_regalloc::cranelift_entity::EntityRef;
-use kingpost_regalloc::{Allocation, EditKind, Inst, Loc, PReg, RegClass, Slot};
+use kingpost_regalloc::{Allocation, EditKind, Inst, LabelUse, Loc, PReg, RegClass, Slot};
 use regalloc2::{Function, ProgPoint, SpillSlot};
 
 /// Order of edits at the start of a block: ones before the added branch of its predecessor, ones of the edge, and
@@ -70,10 +70,16 @@ impl<'a, F: Function> Collector<'a, F> {
                 add_edit(self.func, &mut self.edits, site, regalloc2::Edit::Move { from, to })?;
             }
         }
+        let class = |label: &LabelUse| (label.label, label.from, problem.class(label.vreg));
+        let mut requests: Vec<(u32, Inst, RegClass)> = problem.labels.iter().map(class).collect();
+        requests.sort_unstable();
         for range in &allocation.labels {
             let (from, to) = (start(self.func, translation, range.from), end(self.func, translation, range.to));
-            let class = labeled_class(translation, allocation, range);
-            if from < to {
+            let after = requests.partition_point(|&(label, from, _)| (label, from) <= (range.label, range.from));
+            // The request that the range answers is the last one that begins before it.
+            let requested = requests[..after].last().map(|&(.., class)| class);
+            let class = range.loc.as_reg().map(PReg::class).or(requested);
+            if let (true, Some(class)) = (from < to, class) {
                 self.output.debug_locations.push((range.label, from, to, place(range.loc, class)));
             }
         }
@@ -193,17 +199,4 @@ fn end<F: Function>(func: &F, translation: &Translation, to: Inst) -> ProgPoint 
         Site::Inst(inst) => ProgPoint::before(inst.next()),
         _ => start(func, translation, Inst::new(to.index() - 1)),
     }
-}
-
-/// Returns the class of the value of a label.
-fn labeled_class(
-    translation: &Translation,
-    allocation: &Allocation,
-    range: &kingpost_regalloc::LabelRange,
-) -> RegClass {
-    debug_assert!(allocation.labels.contains(range));
-    let problem = &translation.problem;
-    let requests = problem.labels.iter().filter(|request| request.label == range.label);
-    let mut answered = requests.filter(|request| request.from <= range.from && range.from < request.to);
-    range.loc.as_reg().map(PReg::class).or_else(|| Some(problem.class(answered.next()?.vreg))).unwrap_or(RegClass::Int)
 }
