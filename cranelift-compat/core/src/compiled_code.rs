@@ -377,7 +377,7 @@ fn unwind(view: &FunctionView<'_>, mut step: impl FnMut(u32, UnwindInst)) {
             UnwindOp::SignedReturnToggled => {
                 step(site.offset, UnwindInst::Aarch64SetPointerAuth { return_addresses: true });
             }
-            UnwindOp::CfaPopped(_) | UnwindOp::Restored(_) => {}
+            UnwindOp::CfaPopped(_) | UnwindOp::Restored(_) | UnwindOp::Allocated(_) => {}
         }
     }
 }
@@ -433,6 +433,7 @@ fn reloc(offset: u32, kind: RelocKind) -> CodegenResult<Option<(u32, Reloc)>> {
         RelocKind::Aarch64AdrGotPage => Reloc::Aarch64AdrGotPage21,
         RelocKind::Aarch64LdGotLo12 => Reloc::Aarch64Ld64GotLo12Nc,
         RelocKind::X86TlsGd => Reloc::ElfX86_64TlsGd,
+        RelocKind::X86SecRel => Reloc::X86SecRel,
         RelocKind::Aarch64TlsDescAdrPage => Reloc::Aarch64TlsDescAdrPage21,
         RelocKind::Aarch64TlsDescLdLo12 => Reloc::Aarch64TlsDescLd64Lo12,
         RelocKind::Aarch64TlsDescAddLo12 => Reloc::Aarch64TlsDescAddLo12,

@@ -32,6 +32,8 @@ const TOOLS: &[&str] = &[
     "gdb",
     "valgrind",
     "pkg-config",
+    "x86_64-w64-mingw32-gcc",
+    "wine",
 ];
 
 /// Returns `true` if a folder of `PATH` has a file of this name.

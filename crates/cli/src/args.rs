@@ -199,6 +199,9 @@ pub(crate) struct CompileArgs {
     /// Add the section `kingpost_traps`, a table of functions, of their instructions that trap, and of the reasons.
     #[arg(long, requires = "written")]
     pub(crate) trap_table: bool,
+    /// Place each function in a section of its own, so that linkers can remove functions.
+    #[arg(long, requires = "output", conflicts_with = "assembly")]
+    pub(crate) function_sections: bool,
     /// Write the object as text for the system's assembler, to the file of `-o` or to standard output.
     #[arg(short = 'S', conflicts_with = "stop_after")]
     pub(crate) assembly: bool,

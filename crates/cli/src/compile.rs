@@ -400,10 +400,11 @@ impl Session<'_> {
     /// Returns the object with everything that was compiled.
     fn object(&self) -> Result<Vec<u8>, Stop> {
         let (args, unwind_info) = (self.args, self.compiler.settings().unwind_info);
-        let (trap_table, debug_lines) = (args.trap_table, args.debug);
+        let (trap_table, function_sections, debug_lines) = (args.trap_table, args.function_sections, args.debug);
         let mut options = ObjectOptions::default().with(|options| {
             options.unwind_info = unwind_info;
             options.trap_table = trap_table;
+            options.function_sections = function_sections;
             options.debug_lines = debug_lines;
         });
         // Source locations are lines of a single file, because they do not name the file.

@@ -128,6 +128,7 @@ impl Compiler {
         settings.regalloc_algorithm = allocator_name(&settings.regalloc_algorithm).to_string();
         let factory = allocator(&settings.regalloc_algorithm)
             .ok_or_else(|| TargetError::Allocator(settings.regalloc_algorithm.clone()))?;
+        targets::adapt(&mut settings, triple)?;
         let isa = targets::isa(triple, &settings, flags)?;
         let is_fused = settings.regalloc_algorithm == FUSED;
         Ok(Compiler {

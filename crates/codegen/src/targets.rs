@@ -12,12 +12,12 @@
 use kingpost_isa_aarch64::{A64, A64Flags};
 #[cfg(feature = "x64")]
 use kingpost_isa_x64::{X64, X64Flags};
-use kingpost_mach::settings::{SettingError, Settings};
+use kingpost_mach::settings::{LibcallCallConv, ProbestackStrategy, SettingError, Settings, TlsModel};
 use kingpost_mach::{EmitIsa, LowerIsa};
 use std::fmt;
 #[cfg(feature = "aarch64")]
 use target_lexicon::Aarch64Architecture;
-use target_lexicon::{Architecture, BinaryFormat, PointerWidth, Triple};
+use target_lexicon::{Architecture, BinaryFormat, OperatingSystem, PointerWidth, Triple};
 
 /// Errors of the selection of a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,9 +38,9 @@ pub struct Unavailable(pub String);
 /// The targets by the architecture of their triples, with a description.
 pub const TARGETS: &[(&str, &str)] = &[
     #[cfg(feature = "x64")]
-    ("x86_64", "x86-64 from SSE2 on; ELF, little-endian"),
+    ("x86_64", "x86-64 from SSE2 on; ELF, COFF (Windows), Mach-O (macOS)"),
     #[cfg(feature = "aarch64")]
-    ("aarch64", "AArch64 from Armv8.0 on; ELF, little-endian"),
+    ("aarch64", "AArch64 from Armv8.0 on, little-endian; ELF, Mach-O (macOS)"),
 ];
 
 impl fmt::Display for TargetError {
@@ -78,12 +78,66 @@ pub trait TargetIsa: LowerIsa + EmitIsa {}
 
 impl<I: LowerIsa + EmitIsa> TargetIsa for I {}
 
+fn is_mac(triple: &Triple) -> bool {
+    matches!(triple.operating_system, OperatingSystem::Darwin(_) | OperatingSystem::MacOSX(_))
+}
+
+/// Log2 of the size of the pages of a Windows stack, in bytes.
+const WINDOWS_PAGE_LOG2: u8 = 12;
+
+/// Changes settings to what the system of `triple` requires. On Windows, library routines are `windows_fastcall`, and
+/// large frames are probed by `__chkstk`, because the system adds the pages of a stack in order. Code is
+/// position-independent except on Linux.
+///
+/// # Errors
+/// If a setting contradicts the system.
+pub(crate) fn adapt(settings: &mut Settings, triple: &Triple) -> Result<(), SettingError> {
+    let refuse = |key, value: String| Err(SettingError::Unsupported { key, value });
+    let is_windows = triple.operating_system == OperatingSystem::Windows;
+    let is_apple_aarch64 = is_mac(triple) && matches!(triple.architecture, Architecture::Aarch64(_));
+    match settings.libcall_call_conv {
+        LibcallCallConv::IsaDefault if is_apple_aarch64 => settings.libcall_call_conv = LibcallCallConv::AppleAarch64,
+        LibcallCallConv::IsaDefault if is_windows => settings.libcall_call_conv = LibcallCallConv::WindowsFastcall,
+        LibcallCallConv::WindowsFastcall if !is_windows => {
+            return refuse("libcall_call_conv", "windows_fastcall".into());
+        }
+        _ => {}
+    }
+    let has_tls = match settings.tls_model {
+        TlsModel::None => true,
+        TlsModel::Coff => triple.binary_format == BinaryFormat::Coff,
+        TlsModel::ElfGd => !matches!(triple.binary_format, BinaryFormat::Coff | BinaryFormat::Macho),
+        TlsModel::Macho => triple.binary_format == BinaryFormat::Macho,
+    };
+    if !has_tls {
+        return refuse("tls_model", settings.tls_model.to_string());
+    }
+    // Addresses of images exceed 4 GiB on these systems.
+    if !settings.is_pic && (is_windows || is_mac(triple)) {
+        return refuse("is_pic", "false".into());
+    }
+    if is_windows {
+        if settings.probestack_strategy == ProbestackStrategy::Inline {
+            return refuse("probestack_strategy", "inline".into());
+        }
+        settings.enable_probestack = true;
+        settings.probestack_size_log2 = settings.probestack_size_log2.min(WINDOWS_PAGE_LOG2);
+    }
+    Ok(())
+}
+
 /// Returns the instruction set for `triple`. Words that are not shared settings are flags of the instruction set.
 pub(crate) fn isa(triple: &Triple, settings: &Settings, words: &[String]) -> Result<Box<dyn TargetIsa>, TargetError> {
     let unavailable = || TargetError::Unavailable(Unavailable(triple.to_string()));
     // The x32 and ILP32 environments have pointers of 32 bits on 64-bit processors.
     let has_wide_pointers = triple.pointer_width() == Ok(PointerWidth::U64);
-    if !matches!(triple.binary_format, BinaryFormat::Elf | BinaryFormat::Unknown) || !has_wide_pointers {
+    let has_format = match triple.binary_format {
+        BinaryFormat::Elf | BinaryFormat::Unknown => true,
+        BinaryFormat::Coff => triple.architecture == Architecture::X86_64,
+        BinaryFormat::Macho => is_mac(triple),
+        _ => false,
+    };
+    if !has_format || !has_wide_pointers {
         return Err(unavailable());
     }
     let mut flags = CpuFlags::base(triple.architecture).ok_or_else(unavailable)?;

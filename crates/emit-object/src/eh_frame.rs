@@ -38,7 +38,9 @@ pub(crate) fn write(module: &ModuleBuffer, architecture: Architecture, handlers:
     for (index, f) in module.functions().enumerate() {
         let mut fde = FrameDescriptionEntry::new(Address::Symbol { symbol: index, addend: 0 }, f.code.len() as u32);
         for site in f.unwind {
-            fde.add_instruction(site.offset, instruction(site.op, registers));
+            if let Some(instruction) = instruction(site.op, registers) {
+                fde.add_instruction(site.offset, instruction);
+            }
         }
         let start = handlers.get(index).copied().flatten();
         fde.lsda = start.map(|start| Address::Symbol { symbol: EXCEPT_TABLE, addend: start as i64 });
@@ -57,10 +59,10 @@ pub(crate) fn registers(architecture: Architecture) -> &'static DwarfRegisters {
     }
 }
 
-fn instruction(op: UnwindOp, registers: &DwarfRegisters) -> CallFrameInstruction {
+fn instruction(op: UnwindOp, registers: &DwarfRegisters) -> Option<CallFrameInstruction> {
     let number = |reg| register(registers.number(reg));
     let stack_pointer = register(registers.stack_pointer);
-    match op {
+    Some(match op {
         UnwindOp::CfaStackPointer(bytes) => CallFrameInstruction::Cfa(stack_pointer, bytes as i32),
         UnwindOp::CfaPopped(bytes) => CallFrameInstruction::Cfa(stack_pointer, -(bytes as i32)),
         UnwindOp::CfaFramePointer(bytes) => CallFrameInstruction::Cfa(register(registers.frame_pointer), bytes as i32),
@@ -69,7 +71,8 @@ fn instruction(op: UnwindOp, registers: &DwarfRegisters) -> CallFrameInstruction
         UnwindOp::SignedReturnToggled => CallFrameInstruction::NegateRaState,
         UnwindOp::EpilogueBegin => CallFrameInstruction::RememberState,
         UnwindOp::EpilogueEnd => CallFrameInstruction::RestoreState,
-    }
+        UnwindOp::Allocated(_) => return None,
+    })
 }
 
 fn register(number: u8) -> Register {

@@ -1,267 +1,160 @@
-//! Symbols, code and data of an ELF object.
+//! ELF.
 //!
 //! Functions are placed in `.text`. Data objects are placed in `.rodata`, `.data` or `.bss`, thread-local ones in
 //! `.tdata` or `.tbss`, and read-only ones with pointers in `.data.rel.ro`. Literals are placed in `.rodata.cst4`,
-//! `.rodata.cst8` and `.rodata.cst16`, where linkers merge equal ones. If there are declarations, they determine the
-//! visibility of symbols. Otherwise everything defined is global, and symbols without definition are undefined.
+//! `.rodata.cst8` and `.rodata.cst16`, where linkers merge equal ones.
 
 use crate::error::ObjectError;
-use crate::names::symbol_name;
-use kingpost_codegen::module::{Declarations, Linkage};
-use kingpost_mach::{DataObject, Literal, ModuleBuffer, RelocKind, SymbolName};
-use object::write::{Object, Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection};
-use object::{
-    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind, SymbolFlags, SymbolKind,
-    SymbolScope, elf,
-};
-use std::collections::{HashMap, HashSet};
+use crate::format::{Field, Format, Limits, Shape, Table, with_bytes};
+use kingpost_mach::{DataObject, Placement, RelocKind};
+use object::elf::{FileHeader64, SHF_MERGE, SectionHeader64};
+use object::write::{Object, StandardSection};
+use object::{Architecture, BinaryFormat, FileFlags, LittleEndian, RelocationFlags, SectionFlags, SectionKind, elf};
 use target_lexicon::Triple;
+
+/// The format ELF, 64 bits, little-endian.
+pub(crate) struct Elf;
+
+/// Flags of a read-only section of the program.
+const READ_ONLY: SectionFlags = SectionFlags::Elf { sh_flags: elf::SHF_ALLOC as u64 };
 
 /// Flags of a section whose entries linkers may merge.
 const MERGEABLE: SectionFlags = SectionFlags::Elf { sh_flags: (elf::SHF_ALLOC | elf::SHF_MERGE) as u64 };
 
-/// An object being written.
-pub(crate) struct Writer<'a> {
-    pub(crate) object: Object<'static>,
-    pub(crate) architecture: Architecture,
-    pub(crate) triple: &'a Triple,
-    declarations: Option<&'a Declarations>,
-    symbols: HashMap<SymbolName, SymbolId>,
-    /// All symbols in order of their first reference.
-    mentioned: Vec<(SymbolName, SymbolId)>,
-    /// Names of global symbols in the form of the object, because two of our names may have one form.
-    defined: HashSet<String>,
-    /// The sections of literals of 4, 8 and 16 bytes, created on demand.
-    literals: [Option<SectionId>; 3],
-    /// The sections of data objects with a [`Placement`](kingpost_mach::Placement), by name and by whether linkers
-    /// keep them.
-    pub(crate) placed: HashMap<(String, bool), (StandardSection, SectionId)>,
-    /// Offset of each function in `.text`.
-    pub(crate) starts: Vec<u64>,
-    pub(crate) handlers: Handlers,
-}
-
-/// Places of the tables for unwinders of other languages, if there are such tables.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Handlers {
-    /// The section `.gcc_except_table`.
-    pub(crate) table: Option<SymbolId>,
-    /// A section, and the offset of the pointer to the personality routine in it.
-    pub(crate) personality: Option<(SymbolId, i64)>,
-}
-
-impl<'a> Writer<'a> {
-    /// Returns an object without sections.
-    ///
-    /// # Errors
-    /// If the target has no ELF form.
-    pub(crate) fn new(triple: &'a Triple, declarations: Option<&'a Declarations>) -> Result<Writer<'a>, ObjectError> {
-        let architecture = architecture(triple)?;
-        Ok(Writer {
-            object: Object::new(BinaryFormat::Elf, architecture, Endianness::Little),
-            architecture,
-            triple,
-            declarations,
-            symbols: HashMap::new(),
-            mentioned: Vec::new(),
-            defined: HashSet::new(),
-            literals: [None; 3],
-            placed: HashMap::new(),
-            starts: Vec::new(),
-            handlers: Handlers::default(),
-        })
+impl Format for Elf {
+    fn binary_format(&self) -> BinaryFormat {
+        BinaryFormat::Elf
     }
 
-    /// Returns the symbol of a name. The symbol is undefined until it is defined.
-    pub(crate) fn symbol(&mut self, name: &SymbolName) -> Result<SymbolId, ObjectError> {
-        if let Some(&id) = self.symbols.get(name) {
-            return Ok(id);
-        }
-        let text = symbol_name(name, self.triple);
-        if text.is_empty() || text.contains('\0') {
-            return Err(ObjectError::Name(text));
-        }
-        let mut symbol = Symbol {
-            name: text.into_bytes(),
-            value: 0,
-            size: 0,
-            kind: SymbolKind::Unknown,
-            scope: SymbolScope::Unknown,
-            weak: false,
-            section: SymbolSection::Undefined,
-            flags: SymbolFlags::None,
+    fn relocation(&self, kind: RelocKind, architecture: Architecture) -> Option<RelocationFlags> {
+        relocation_type(kind, architecture).map(|r_type| RelocationFlags::Elf { r_type })
+    }
+
+    fn field(&self, field: Field, architecture: Architecture) -> Option<RelocationFlags> {
+        let r_type = match (architecture, field) {
+            (Architecture::X86_64, Field::Absolute8) => elf::R_X86_64_64,
+            (Architecture::X86_64, Field::Absolute4) => elf::R_X86_64_32,
+            (Architecture::X86_64, Field::Relative4) => elf::R_X86_64_PC32,
+            (_, Field::Absolute8) => elf::R_AARCH64_ABS64,
+            (_, Field::Absolute4) => elf::R_AARCH64_ABS32,
+            (_, Field::Relative4) => elf::R_AARCH64_PREL32,
+            (_, Field::Image4) => return None,
         };
-        if let SymbolName::Literal(literal) = name {
-            self.place_literal(literal, &mut symbol);
-        }
-        let id = self.object.add_symbol(symbol);
-        self.symbols.insert(name.clone(), id);
-        self.mentioned.push((name.clone(), id));
-        Ok(id)
+        Some(RelocationFlags::Elf { r_type })
     }
 
-    /// Adds the literal to its section and defines its symbol. References use this symbol and not the symbol of the
-    /// section. A linker finds a merged entry by the address of a symbol, and an addend would lead to another entry.
-    fn place_literal(&mut self, literal: &Literal, symbol: &mut Symbol) {
-        let bytes = literal.bytes();
-        let section = &mut self.literals[bytes.len().ilog2() as usize - 2];
-        let section = *section.get_or_insert_with(|| {
-            let name = format!(".rodata.cst{}", bytes.len());
-            let section = self.object.add_section(Vec::new(), name.into(), SectionKind::ReadOnlyData);
-            self.object.section_mut(section).flags = MERGEABLE;
-            section
-        });
-        symbol.value = self.object.append_section_data(section, bytes, bytes.len() as u64);
-        symbol.size = bytes.len() as u64;
-        symbol.kind = SymbolKind::Data;
-        symbol.scope = SymbolScope::Compilation;
-        symbol.section = SymbolSection::Section(section);
-    }
-
-    fn linkage(&self, name: &SymbolName) -> Linkage {
-        self.declarations.map_or(Linkage::Export, |declarations| declarations.linkage(name))
-    }
-
-    fn define(
-        &mut self,
-        name: &SymbolName,
-        kind: SymbolKind,
-        section: SectionId,
-        value: u64,
-        size: u64,
-    ) -> Result<(), ObjectError> {
-        let linkage = self.linkage(name);
-        let text = symbol_name(name, self.triple);
-        if linkage != Linkage::Local && !self.defined.insert(text.clone()) {
-            return Err(ObjectError::Duplicate(text));
-        }
-        let id = self.symbol(name)?;
-        let symbol = self.object.symbol_mut(id);
-        symbol.kind = kind;
-        symbol.scope = match linkage {
-            Linkage::Local => SymbolScope::Compilation,
-            Linkage::Hidden => SymbolScope::Linkage,
-            Linkage::Import | Linkage::Preemptible | Linkage::Export => SymbolScope::Dynamic,
-        };
-        symbol.weak = linkage == Linkage::Preemptible;
-        symbol.section = SymbolSection::Section(section);
-        symbol.value = value;
-        symbol.size = size;
-        Ok(())
-    }
-
-    /// Checks that everything that is declared to be defined here and referred to is defined.
-    pub(crate) fn check_undefined(&self) -> Result<(), ObjectError> {
-        let Some(declarations) = self.declarations else { return Ok(()) };
-        let missing = |(name, id): &&(SymbolName, SymbolId)| {
-            let defined = self.object.symbol(*id).section != SymbolSection::Undefined;
-            !defined && declarations.linkage(name).is_definable()
-        };
-        match self.mentioned.iter().find(missing) {
-            Some((name, _)) => Err(ObjectError::Undefined(symbol_name(name, self.triple))),
-            None => Ok(()),
-        }
-    }
-
-    pub(crate) fn functions(&mut self, module: &ModuleBuffer) -> Result<(), ObjectError> {
-        let text = self.object.section_id(StandardSection::Text);
-        for f in module.functions() {
-            let align = u64::from(f.function.head.align).max(16);
-            let start = self.object.append_section_data(text, f.code, align);
-            self.define(&f.function.head.name, SymbolKind::Text, text, start, f.code.len() as u64)?;
-            self.starts.push(start);
-        }
-        if self.architecture == Architecture::Aarch64 {
-            self.mapping_symbols(text, module);
-        }
-        for (index, f) in module.functions().enumerate() {
-            let start = self.starts[index];
-            for reloc in f.relocs {
-                let symbol = self.symbol(&f.symbols[reloc.symbol as usize])?;
-                if reloc.kind.is_thread_local() {
-                    self.object.symbol_mut(symbol).kind = SymbolKind::Tls;
-                }
-                let flags = RelocationFlags::Elf { r_type: relocation_type(reloc.kind, self.architecture)? };
-                let offset = start + u64::from(reloc.offset);
-                let relocation = Relocation { offset, symbol, addend: reloc.addend, flags };
-                self.object.add_relocation(text, relocation).map_err(ObjectError::format)?;
+    fn table(&self, table: Table) -> Shape {
+        let read_only = |name| Shape::new(name, SectionKind::ReadOnlyData, READ_ONLY);
+        match table {
+            Table::EhFrame => read_only(".eh_frame"),
+            Table::Handlers => read_only(".gcc_except_table"),
+            Table::Functions(name) => read_only(name),
+            Table::Debug(id) => {
+                let kind = if id == gimli::SectionId::DebugStr { SectionKind::DebugString } else { SectionKind::Debug };
+                Shape::new(id.name(), kind, SectionFlags::None)
             }
-        }
-        Ok(())
-    }
-
-    /// Marks the starts of code and data in `.text` with `$x` and `$d` (ELF for the Arm 64-bit Architecture, section
-    /// 5.8, mapping symbols).
-    fn mapping_symbols(&mut self, text: SectionId, module: &ModuleBuffer) {
-        let mut in_code = false;
-        for (index, f) in module.functions().enumerate() {
-            let (start, data) = (self.starts[index], u64::from(f.function.data_offset));
-            if !in_code {
-                self.mapping_symbol(b"$x", text, start);
-            }
-            in_code = data == f.code.len() as u64;
-            if !in_code {
-                self.mapping_symbol(b"$d", text, start + data);
-            }
+            Table::Literals(bytes) => Shape::new(format!(".rodata.cst{bytes}"), SectionKind::ReadOnlyData, MERGEABLE),
         }
     }
 
-    fn mapping_symbol(&mut self, name: &[u8], section: SectionId, value: u64) {
-        self.object.add_symbol(Symbol {
-            name: name.into(),
-            value,
-            size: 0,
-            kind: SymbolKind::Label,
-            scope: SymbolScope::Compilation,
-            weak: false,
-            section: SymbolSection::Section(section),
-            flags: SymbolFlags::None,
-        });
+    fn function_section(&self, name: &str) -> Shape {
+        Shape::new(format!(".text.{name}"), SectionKind::Text, SectionFlags::None)
     }
 
-    pub(crate) fn data(&mut self, data: &[DataObject]) -> Result<(), ObjectError> {
-        let mut starts = Vec::with_capacity(data.len());
-        for object in data {
-            object.check().map_err(|fault| ObjectError::Data(object.name.to_string(), fault))?;
-            let section = self.data_section(object)?;
-            let start = if self.object.section(section).is_bss() {
-                self.object.append_section_bss(section, object.size, object.align)
-            } else {
-                let mut bytes = object.bytes.clone();
-                bytes.resize(object.size as usize, 0);
-                self.object.append_section_data(section, &bytes, object.align)
-            };
-            let kind = if object.tls { SymbolKind::Tls } else { SymbolKind::Data };
-            self.define(&object.name, kind, section, start, object.size)?;
-            starts.push((section, start));
+    fn usual_section(&self, object: &DataObject) -> StandardSection {
+        if object.tls {
+            let zeros = object.bytes.is_empty();
+            return if zeros { StandardSection::UninitializedTls } else { StandardSection::Tls };
         }
-        let r_type = relocation_type(RelocKind::Abs8, self.architecture)?;
-        for (object, (section, start)) in data.iter().zip(starts) {
-            for pointer in &object.pointers {
-                let symbol = self.symbol(&pointer.symbol)?;
-                let offset = start + pointer.offset;
-                let flags = RelocationFlags::Elf { r_type };
-                let relocation = Relocation { offset, symbol, addend: pointer.addend, flags };
-                self.object.add_relocation(section, relocation).map_err(ObjectError::format)?;
-            }
+        match (object.writable, object.pointers.is_empty(), object.bytes.is_empty()) {
+            (true, true, true) => StandardSection::UninitializedData,
+            (true, ..) => StandardSection::Data,
+            (false, true, _) => StandardSection::ReadOnlyData,
+            (false, false, _) => StandardSection::ReadOnlyDataWithRel,
         }
-        Ok(())
+    }
+
+    fn placed_section(&self, placement: &Placement, usual: StandardSection, _: &Triple) -> Result<Shape, ObjectError> {
+        let usual = if placement.section.is_some() { with_bytes(usual) } else { usual };
+        let name = placement.section.clone().unwrap_or_else(|| usual_name(usual).into());
+        let kind = special_kind(&name).unwrap_or(usual.kind());
+        let retain = if placement.used { elf::SHF_GNU_RETAIN } else { 0 };
+        Ok(Shape::new(name, kind, SectionFlags::Elf { sh_flags: (flags(usual) | retain).into() }))
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { sections: usize::MAX, bytes: u64::MAX, align: u64::MAX }
     }
 }
 
-pub(crate) fn architecture(triple: &Triple) -> Result<Architecture, ObjectError> {
-    use target_lexicon::BinaryFormat::{Elf, Unknown};
-    match (triple.architecture, triple.binary_format) {
-        (target_lexicon::Architecture::X86_64, Elf | Unknown) => Ok(Architecture::X86_64),
-        (target_lexicon::Architecture::Aarch64(_), Elf | Unknown) => Ok(Architecture::Aarch64),
-        _ => Err(ObjectError::Target(triple.to_string())),
+fn usual_name(section: StandardSection) -> &'static str {
+    match section {
+        StandardSection::UninitializedTls => ".tbss",
+        StandardSection::Tls => ".tdata",
+        StandardSection::UninitializedData => ".bss",
+        StandardSection::ReadOnlyData => ".rodata",
+        StandardSection::ReadOnlyDataWithRel => ".data.rel.ro",
+        _ => ".data",
     }
+}
+
+fn flags(section: StandardSection) -> u32 {
+    match section {
+        StandardSection::UninitializedTls | StandardSection::Tls => elf::SHF_ALLOC | elf::SHF_WRITE | elf::SHF_TLS,
+        StandardSection::ReadOnlyData => elf::SHF_ALLOC,
+        _ => elf::SHF_ALLOC | elf::SHF_WRITE,
+    }
+}
+
+/// Returns the kind of a section whose name has a meaning (System V ABI, chapter 4, "Special Sections").
+fn special_kind(name: &str) -> Option<SectionKind> {
+    let is = |special: &str| name.strip_prefix(special).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let types = [
+        (".init_array", elf::SHT_INIT_ARRAY),
+        (".fini_array", elf::SHT_FINI_ARRAY),
+        (".preinit_array", elf::SHT_PREINIT_ARRAY),
+        (".note", elf::SHT_NOTE),
+    ];
+    types.into_iter().find(|&(special, _)| is(special)).map(|(_, sh_type)| SectionKind::Elf(sh_type))
+}
+
+/// Sets the size of the entries of mergeable sections to their alignment, because the `object` crate cannot set it.
+///
+/// # Errors
+/// If the bytes are no ELF file.
+pub(crate) fn size_entries(bytes: &mut [u8]) -> Result<(), ObjectError> {
+    let malformed = |()| ObjectError::Format("section headers are not where they should be".into());
+    let (header, _) = object::pod::from_bytes::<FileHeader64<LittleEndian>>(bytes).map_err(malformed)?;
+    let (at, count) = (header.e_shoff.get(LittleEndian) as usize, header.e_shnum.get(LittleEndian));
+    let headers = bytes.get_mut(at..).unwrap_or_default();
+    // The size of the first section is the number of sections where the field is too small for it.
+    let (first, _) = object::pod::from_bytes::<SectionHeader64<LittleEndian>>(headers).map_err(malformed)?;
+    let count = if count == 0 { first.sh_size.get(LittleEndian) as usize } else { count.into() };
+    let (headers, _) = object::pod::slice_from_bytes_mut(headers, count).map_err(malformed)?;
+    for section in headers.iter_mut() {
+        let section: &mut SectionHeader64<LittleEndian> = section;
+        let flags = section.sh_flags.get(LittleEndian) as u32;
+        if flags & SHF_MERGE != 0 {
+            section.sh_entsize = section.sh_addralign;
+        }
+    }
+    Ok(())
+}
+
+/// Adds the note that the object needs no executable stack. Without it, linkers assume that it does, and warn.
+pub(crate) fn stack_note(object: &mut Object<'_>) {
+    object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
+}
+
+/// Marks the file as one whose sections linkers keep. Linkers ignore `SHF_GNU_RETAIN` in files of other systems.
+pub(crate) fn mark_retained(object: &mut Object<'_>) {
+    object.flags = FileFlags::Elf { os_abi: elf::ELFOSABI_GNU, abi_version: 0, e_flags: 0 };
 }
 
 /// Returns the ELF relocation type (System V ABI supplements for AMD64, table 4.9, and for AArch64, section 5.7).
-fn relocation_type(kind: RelocKind, architecture: Architecture) -> Result<u32, ObjectError> {
+fn relocation_type(kind: RelocKind, architecture: Architecture) -> Option<u32> {
     let x86 = architecture == Architecture::X86_64;
-    Ok(match kind {
+    Some(match kind {
         RelocKind::Abs8 if x86 => elf::R_X86_64_64,
         RelocKind::Abs8 => elf::R_AARCH64_ABS64,
         RelocKind::Abs4 if x86 => elf::R_X86_64_32,
@@ -286,6 +179,6 @@ fn relocation_type(kind: RelocKind, architecture: Architecture) -> Result<u32, O
         RelocKind::Aarch64TlsDescLdLo12 if !x86 => elf::R_AARCH64_TLSDESC_LD64_LO12,
         RelocKind::Aarch64TlsDescAddLo12 if !x86 => elf::R_AARCH64_TLSDESC_ADD_LO12,
         RelocKind::Aarch64TlsDescCall if !x86 => elf::R_AARCH64_TLSDESC_CALL,
-        _ => return Err(ObjectError::Relocation(kind)),
+        _ => return None,
     })
 }

@@ -23,6 +23,20 @@ pub enum ObjectError {
     Target(String),
     /// A relocation that the target's objects do not support.
     Relocation(RelocKind),
+    /// Something that the target's objects do not support.
+    Unsupported {
+        /// The construct.
+        what: String,
+        /// The target's triple.
+        target: String,
+    },
+    /// More or larger than an object can have.
+    TooLarge {
+        /// The quantity: a number or size of something.
+        what: String,
+        /// The limit, in bytes or in number.
+        limit: u64,
+    },
     /// An error of the library that writes objects.
     Format(String),
 }
@@ -47,6 +61,8 @@ impl fmt::Display for ObjectError {
             ObjectError::Section(name) => write!(f, "section `{name}` already has data of another kind"),
             ObjectError::Target(triple) => write!(f, "no object format for target `{triple}`"),
             ObjectError::Relocation(kind) => write!(f, "the target's objects have no relocation {kind:?}"),
+            ObjectError::Unsupported { what, target } => write!(f, "{what} is not supported in objects for `{target}`"),
+            ObjectError::TooLarge { what, limit } => write!(f, "the {what} exceeds the limit of objects, {limit}"),
             ObjectError::Format(message) => write!(f, "cannot write the object: {message}"),
         }
     }

@@ -4,10 +4,14 @@
 //! |---|---|
 //! | `write.rs` | the steps of writing an object, and its options |
 //! | `module.rs` | a module that becomes an object |
-//! | `elf.rs` | symbols, code and data of an ELF object |
+//! | `writer.rs` | symbols, code and data of an object |
+//! | `target.rs` | the format of a target |
+//! | `format.rs` | differences between the formats, each in the file of its name |
+//! | `elf.rs`, `coff.rs`, `macho.rs` | ELF for Linux, COFF for Windows, Mach-O for macOS |
 //! | `data_sections.rs` | sections of data objects |
-//! | `tables.rs` | sections about the code, from the next four files |
+//! | `tables.rs` | sections about the code, from the next five files |
 //! | `eh_frame.rs` | unwind operations as `.eh_frame` |
+//! | `xdata.rs` | unwind operations as `.pdata` and `.xdata`, for Windows |
 //! | `except_table.rs` | handlers of exceptions as `.gcc_except_table` |
 //! | `debug.rs` | source locations as `.debug_line` |
 //! | `function_tables.rs` | tables by function, such as `kingpost_traps` |
@@ -31,19 +35,25 @@
 //! ```
 
 mod assembly;
+mod coff;
 mod data_sections;
 mod debug;
 mod eh_frame;
 mod elf;
 mod error;
 mod except_table;
+mod format;
 mod function_tables;
+mod macho;
 mod module;
 mod names;
 mod property_note;
 mod relocated;
 mod tables;
+mod target;
 mod write;
+mod writer;
+mod xdata;
 
 pub use assembly::Assembly;
 pub use error::ObjectError;

@@ -6,11 +6,22 @@ use kingpost_ir::libcall::KnownSymbol;
 use kingpost_mach::{DataObject, FunctionView, ModuleBuffer, SymbolName};
 use std::collections::HashSet;
 use std::iter::once;
-use target_lexicon::Triple;
+use target_lexicon::{BinaryFormat, Triple};
 
-/// Returns the name of a symbol in an object file. `%name` becomes `name`, `uN:M` becomes `u_N_M`, and a library
-/// routine has its C name. A literal has a name that linkers treat as a local label of an assembler.
+/// Returns the name of a symbol in an object file: the name that C knows, which has a leading `_` in Mach-O.
 pub fn symbol_name(name: &SymbolName, triple: &Triple) -> String {
+    let plain = plain_name(name, triple);
+    match triple.binary_format {
+        // The linker's names for its own labels begin with `l`.
+        BinaryFormat::Macho if matches!(name, SymbolName::Literal(_)) => plain.replacen('.', "l", 1),
+        BinaryFormat::Macho => format!("_{plain}"),
+        _ => plain,
+    }
+}
+
+/// Returns the name of a symbol as C knows it. `%name` becomes `name`, `uN:M` becomes `u_N_M`, and a library
+/// routine has its C name. A literal has a name that linkers treat as a local label of an assembler.
+pub(crate) fn plain_name(name: &SymbolName, triple: &Triple) -> String {
     match name {
         SymbolName::Named(word) => word.to_string(),
         SymbolName::User(namespace, index) => format!("u_{namespace}_{index}"),

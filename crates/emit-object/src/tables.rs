@@ -5,37 +5,38 @@
 
 use crate::debug::Source;
 use crate::eh_frame::registers;
-use crate::elf::Writer;
 use crate::error::ObjectError;
 use crate::except_table::ExceptTable;
+use crate::format::{Field, Table};
 use crate::function_tables::FunctionTable;
-use crate::names::symbol_name;
+use crate::names::plain_name;
 use crate::relocated::Relocated;
+use crate::writer::{Writer, undefined};
 use crate::{debug, eh_frame, property_note};
 use gimli::constants::DW_EH_PE_pcrel;
 use gimli::write::RelocationTarget;
 use kingpost_mach::{ModuleBuffer, SymbolName};
-use object::write::{Relocation, SectionId, StandardSection, SymbolId};
-use object::{Architecture, RelocationFlags, SectionFlags, SectionKind, elf};
+use object::write::{Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection};
+use object::{BinaryFormat, SectionFlags, SectionKind, SymbolKind, SymbolScope, elf};
 use std::collections::HashMap;
 
-/// Flags of a read-only section of the program.
-const READ_ONLY: SectionFlags = SectionFlags::Elf { sh_flags: elf::SHF_ALLOC as u64 };
-
-/// Kind of an address in a table: size of the field in bytes, and whether it is relative to itself.
-#[derive(Clone, Copy)]
-enum Field {
-    Absolute8,
-    Absolute4,
-    Relative4,
-}
-
 impl Writer<'_> {
+    /// Adds the unwind tables of the target.
+    pub(crate) fn unwind(&mut self, module: &ModuleBuffer, personality: Option<&str>) -> Result<(), ObjectError> {
+        match self.object.format() {
+            BinaryFormat::Coff => self.pdata(module, personality),
+            _ => self.eh_frame(module, personality),
+        }
+    }
+
     /// Adds `.eh_frame`, and `.gcc_except_table` if there is a personality routine and a function with handlers for
     /// it.
-    pub(crate) fn eh_frame(&mut self, module: &ModuleBuffer, personality: Option<&str>) -> Result<(), ObjectError> {
+    fn eh_frame(&mut self, module: &ModuleBuffer, personality: Option<&str>) -> Result<(), ObjectError> {
         if module.is_empty() {
             return Ok(());
+        }
+        if personality.is_some() && self.object.format() == BinaryFormat::MachO {
+            return Err(self.unsupported("a personality routine"));
         }
         let mut handlers = Vec::new();
         if let Some(personality) = personality {
@@ -46,21 +47,19 @@ impl Writer<'_> {
             handlers = table.starts;
         }
         let frame = eh_frame::write(module, self.architecture, &handlers).map_err(ObjectError::format)?;
-        let section = self.object.add_section(Vec::new(), b".eh_frame".to_vec(), SectionKind::ReadOnlyData);
-        self.object.section_mut(section).flags = READ_ONLY;
+        let section = self.add_table(Table::EhFrame);
         self.fill(section, frame, &HashMap::new())
     }
 
     /// Adds `.gcc_except_table`, and a pointer to the personality routine, which may be in a shared library.
     fn except_table(&mut self, table: &ExceptTable, personality: &str) -> Result<(), ObjectError> {
-        let section = self.object.add_section(Vec::new(), b".gcc_except_table".to_vec(), SectionKind::ReadOnlyData);
-        self.object.section_mut(section).flags = READ_ONLY;
-        self.object.append_section_data(section, &table.bytes, 4);
+        let section = self.add_table(Table::Handlers);
+        self.append(section, &table.bytes, 4)?;
         self.handlers.table = Some(self.object.section_symbol(section));
         let data = self.object.section_id(StandardSection::Data);
-        let offset = self.object.append_section_data(data, &[0; 8], 8);
+        let offset = self.append(data, &[0; 8], 8)?;
         let routine = self.symbol(&SymbolName::named(personality))?;
-        self.relocate(data, offset, routine, 0, Field::Absolute8)?;
+        self.address(data, offset, routine, 0, Field::Absolute8)?;
         self.handlers.personality = Some((self.object.section_symbol(data), offset as i64));
         Ok(())
     }
@@ -75,15 +74,14 @@ impl Writer<'_> {
                 return Err(ObjectError::Name(name.into()));
             }
         }
-        let names: Vec<String> = module.functions().map(|f| symbol_name(&f.function.head.name, self.triple)).collect();
+        let names: Vec<String> = module.functions().map(|f| plain_name(&f.function.head.name, self.triple)).collect();
         let written = debug::write(module, &names, source, registers(self.architecture));
         let mut written = written.map_err(ObjectError::format)?;
         let mut sections = HashMap::new();
         let mut contents = Vec::new();
         written.for_each_mut(|id, relocated| -> Result<(), ObjectError> {
             if !relocated.bytes.slice().is_empty() {
-                let kind = if id == gimli::SectionId::DebugStr { SectionKind::DebugString } else { SectionKind::Debug };
-                let section = self.object.add_section(Vec::new(), id.name().into(), kind);
+                let section = self.add_table(Table::Debug(id));
                 sections.insert(id, self.object.section_symbol(section));
                 contents.push((section, std::mem::replace(relocated, Relocated::new())));
             }
@@ -97,29 +95,59 @@ impl Writer<'_> {
 
     /// Adds a section with a table by function.
     pub(crate) fn function_table(&mut self, table: &FunctionTable) -> Result<(), ObjectError> {
-        let section = self.object.add_section(Vec::new(), table.name.into(), SectionKind::ReadOnlyData);
-        self.object.section_mut(section).flags = READ_ONLY;
-        self.object.append_section_data(section, &table.bytes, 8);
-        let text = self.text_symbol();
+        let section = self.add_table(Table::Functions(table.name));
+        self.append(section, &table.bytes, 8)?;
         for (i, &function) in table.functions.iter().enumerate() {
-            let start = self.starts[function] as i64;
-            self.relocate(section, FunctionTable::address_field(i), text, start, Field::Relative4)?;
+            let (symbol, start) = self.place(function);
+            self.address(section, FunctionTable::address_field(i), symbol, start, Field::Relative4)?;
         }
         Ok(())
     }
 
     /// Adds the note about guards that all code has, if there are any.
-    pub(crate) fn property_note(&mut self, module: &ModuleBuffer) {
-        if let Some(note) = property_note::contents(module, self.architecture) {
+    pub(crate) fn property_note(&mut self, module: &ModuleBuffer) -> Result<(), ObjectError> {
+        if self.object.format() == BinaryFormat::Elf
+            && let Some(note) = property_note::contents(module, self.architecture)
+        {
             let section = self.object.add_section(Vec::new(), b".note.gnu.property".to_vec(), SectionKind::Note);
-            self.object.section_mut(section).flags = READ_ONLY;
-            self.object.append_section_data(section, &note, 8);
+            self.object.section_mut(section).flags = SectionFlags::Elf { sh_flags: elf::SHF_ALLOC.into() };
+            self.append(section, &note, 8)?;
         }
+        Ok(())
     }
 
-    fn text_symbol(&mut self) -> SymbolId {
-        let text = self.object.section_id(StandardSection::Text);
-        self.object.section_symbol(text)
+    /// Returns the place of a function: a symbol and an offset from it.
+    pub(crate) fn place(&mut self, function: usize) -> (SymbolId, i64) {
+        let (section, start) = self.starts[function];
+        if self.object.format() == BinaryFormat::MachO {
+            return (self.label(section, start), 0);
+        }
+        self.place_in_section(function)
+    }
+
+    /// Returns the place of a function in its section. Debug information of Mach-O has such places, because `dsymutil`
+    /// finds functions by their addresses in the object; the code has the address zero, because its section is the
+    /// first.
+    fn place_in_section(&mut self, function: usize) -> (SymbolId, i64) {
+        let (section, start) = self.starts[function];
+        (self.object.section_symbol(section), start as i64)
+    }
+
+    /// Returns a local symbol at a place, for formats whose relocations do not refer to sections.
+    fn label(&mut self, section: SectionId, value: u64) -> SymbolId {
+        if let Some(&label) = self.labels.get(&(section, value)) {
+            return label;
+        }
+        let name = format!("l_kp{}", self.labels.len());
+        let label = self.object.add_symbol(Symbol {
+            value,
+            kind: SymbolKind::Data,
+            scope: SymbolScope::Compilation,
+            section: SymbolSection::Section(section),
+            ..undefined(name.into())
+        });
+        self.labels.insert((section, value), label);
+        label
     }
 
     /// Adds contents and relocations to a section. `sections` are the symbols of the sections that it refers to.
@@ -131,12 +159,17 @@ impl Writer<'_> {
     ) -> Result<(), ObjectError> {
         // Unwind tables are aligned to words. All other tables are byte streams.
         let align = if sections.is_empty() { 8 } else { 1 };
-        self.object.append_section_data(section, contents.bytes.slice(), align);
-        let text = self.text_symbol();
+        let mut bytes = contents.bytes.into_vec();
+        let in_place = self.format.field(Field::Absolute4, self.architecture).is_none();
+        for reloc in contents.relocs.iter().filter(|reloc| in_place && reloc.size == 4 && reloc.eh_pe.is_none()) {
+            bytes[reloc.offset..reloc.offset + 4].copy_from_slice(&(reloc.addend as u32).to_le_bytes());
+        }
+        self.append(section, &bytes, align)?;
         for reloc in &contents.relocs {
             let field = match (reloc.size, reloc.eh_pe) {
                 (4, Some(encoding)) if encoding.application() == DW_EH_PE_pcrel => Field::Relative4,
                 (8, None) => Field::Absolute8,
+                (4, None) if in_place => continue,
                 (4, None) => Field::Absolute4,
                 (size, _) => return Err(ObjectError::Format(format!("a relocation of {size} bytes"))),
             };
@@ -144,16 +177,22 @@ impl Writer<'_> {
                 RelocationTarget::Symbol(symbol) => match (symbol, self.handlers.table, self.handlers.personality) {
                     (eh_frame::EXCEPT_TABLE, Some(table), _) => (table, reloc.addend),
                     (eh_frame::PERSONALITY, _, Some((data, offset))) => (data, reloc.addend + offset),
-                    _ => (text, reloc.addend + self.starts[symbol] as i64),
+                    _ => {
+                        let is_debug = !sections.is_empty();
+                        let (function, start) =
+                            if is_debug { self.place_in_section(symbol) } else { self.place(symbol) };
+                        (function, reloc.addend + start)
+                    }
                 },
                 RelocationTarget::Section(id) => (sections[&id], reloc.addend),
             };
-            self.relocate(section, reloc.offset as u64, symbol, addend, field)?;
+            self.address(section, reloc.offset as u64, symbol, addend, field)?;
         }
         Ok(())
     }
 
-    fn relocate(
+    /// Adds the relocation of an address in a table.
+    pub(crate) fn address(
         &mut self,
         section: SectionId,
         offset: u64,
@@ -161,15 +200,16 @@ impl Writer<'_> {
         addend: i64,
         field: Field,
     ) -> Result<(), ObjectError> {
-        let r_type = match (self.architecture, field) {
-            (Architecture::X86_64, Field::Absolute8) => elf::R_X86_64_64,
-            (Architecture::X86_64, Field::Absolute4) => elf::R_X86_64_32,
-            (Architecture::X86_64, Field::Relative4) => elf::R_X86_64_PC32,
-            (_, Field::Absolute8) => elf::R_AARCH64_ABS64,
-            (_, Field::Absolute4) => elf::R_AARCH64_ABS32,
-            (_, Field::Relative4) => elf::R_AARCH64_PREL32,
-        };
-        let flags = RelocationFlags::Elf { r_type };
+        let is_macho = self.object.format() == BinaryFormat::MachO;
+        let flags = self.format.field(field, self.architecture);
+        let flags = flags.ok_or_else(|| self.unsupported(format!("an address of the kind {field:?} in a table")))?;
+        if is_macho && field == Field::Relative4 {
+            // A difference of two symbols: the address, and the start of the section.
+            let start = self.label(section, 0);
+            let relocation = Relocation { offset, symbol, addend: addend - offset as i64, flags };
+            let added = self.object.add_relocation_with_subtractor(section, relocation, Some(start));
+            return added.map_err(ObjectError::format);
+        }
         let relocation = Relocation { offset, symbol, addend, flags };
         self.object.add_relocation(section, relocation).map_err(ObjectError::format)
     }

@@ -1,14 +1,13 @@
 //! The steps of writing an object.
 
 use crate::debug::Source;
-use crate::elf::Writer;
 use crate::error::ObjectError;
 use crate::names::check_names;
-use crate::{eh_frame, function_tables};
+use crate::writer::Writer;
+use crate::{eh_frame, elf, function_tables};
 use kingpost_codegen::module::Declarations;
 use kingpost_mach::{DataObject, ModuleBuffer};
-use object::elf::{FileHeader64, SHF_MERGE, SectionHeader64};
-use object::{LittleEndian, SectionKind};
+use object::BinaryFormat;
 use target_lexicon::Triple;
 
 /// Contents of an object besides code and data.
@@ -23,7 +22,7 @@ use target_lexicon::Triple;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ObjectOptions {
-    /// Whether to write `.eh_frame`.
+    /// Whether to write the tables by which unwinders find callers: `.eh_frame`, on Windows `.pdata` and `.xdata`.
     pub unwind_info: bool,
     /// Whether to write `.debug_line` and the sections that belong to it, if there are source locations or labeled
     /// values.
@@ -34,6 +33,9 @@ pub struct ObjectOptions {
     pub folder: String,
     /// Whether to write the section `kingpost_traps`: addresses of functions and trapping instructions.
     pub trap_table: bool,
+    /// Whether each function has a section of its own, so that linkers can remove the functions that no symbol refers
+    /// to.
+    pub function_sections: bool,
     /// Personality routine. If it is set, `.gcc_except_table` is written with `.eh_frame`. Exceptions of other
     /// languages then reach handlers of every tag, which this routine finds (`__gxx_personality_v0`,
     /// `rust_eh_personality`).
@@ -57,15 +59,16 @@ impl Default for ObjectOptions {
             source: "source".into(),
             folder: ".".into(),
             trap_table: false,
+            function_sections: false,
             personality: None,
         }
     }
 }
 
-/// Writes all functions and data objects as a single relocatable ELF object.
+/// Writes all functions and data objects as a single relocatable object, in the format of the target.
 ///
 /// # Errors
-/// If the target or a relocation has no ELF form, if a name is defined twice, or if different names are one symbol.
+/// If the target has no supported format, if the format does not support something that the module has, if a name is defined twice, or if different names are one symbol.
 pub fn write(
     triple: &Triple,
     module: &ModuleBuffer,
@@ -85,11 +88,11 @@ pub(crate) fn write_declared(
     options: &ObjectOptions,
 ) -> Result<Vec<u8>, ObjectError> {
     let mut writer = Writer::new(triple, declarations)?;
-    writer.functions(module)?;
+    writer.functions(module, options.function_sections)?;
     writer.data(data)?;
     writer.check_undefined()?;
     if options.unwind_info {
-        writer.eh_frame(module, options.personality.as_deref())?;
+        writer.unwind(module, options.personality.as_deref())?;
     }
     if options.debug_lines {
         writer.debug(module, Source { file: &options.source, folder: &options.folder })?;
@@ -100,27 +103,14 @@ pub(crate) fn write_declared(
     for table in function_tables::wanted(module, eh_frame::registers(writer.architecture)) {
         writer.function_table(&table)?;
     }
-    writer.property_note(module);
-    // Without this note, linkers assume that the object needs an executable stack, and warn.
-    writer.object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
-    let mut bytes = writer.object.write().map_err(ObjectError::format)?;
-    size_entries(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Sets the size of the entries of mergeable sections to their alignment, because the `object` crate cannot set it.
-fn size_entries(bytes: &mut [u8]) -> Result<(), ObjectError> {
-    let malformed = |()| ObjectError::Format("section headers are not where they should be".into());
-    let (header, _) = object::pod::from_bytes::<FileHeader64<LittleEndian>>(bytes).map_err(malformed)?;
-    let (at, count) = (header.e_shoff.get(LittleEndian) as usize, header.e_shnum.get(LittleEndian));
-    let headers = bytes.get_mut(at..).unwrap_or_default();
-    let (headers, _) = object::pod::slice_from_bytes_mut(headers, count.into()).map_err(malformed)?;
-    for section in headers.iter_mut() {
-        let section: &mut SectionHeader64<LittleEndian> = section;
-        let flags = section.sh_flags.get(LittleEndian) as u32;
-        if flags & SHF_MERGE != 0 {
-            section.sh_entsize = section.sh_addralign;
-        }
+    writer.property_note(module)?;
+    let is_elf = writer.object.format() == BinaryFormat::Elf;
+    if is_elf {
+        elf::stack_note(&mut writer.object);
     }
-    Ok(())
+    let mut bytes = writer.object.write().map_err(ObjectError::format)?;
+    if is_elf {
+        elf::size_entries(&mut bytes)?;
+    }
+    Ok(bytes)
 }

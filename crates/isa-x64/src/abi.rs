@@ -161,10 +161,12 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
         abi.args.push(args.argument(param)?);
     }
     if signature.variadic.is_some() {
-        if signature.call_conv != CallConv::SystemV {
-            return Err(unsupported("a variadic signature of another calling convention than `system_v`"));
+        match signature.call_conv {
+            CallConv::SystemV => abi.float_count = Some((RAX, (FLOATS.len() - args.floats.len()) as u32)),
+            // Variadic floats have become integers.
+            CallConv::WindowsFastcall => {}
+            _ => return Err(unsupported("a variadic signature of this calling convention")),
         }
-        abi.float_count = Some((RAX, (FLOATS.len() - args.floats.len()) as u32));
     }
     args.place_copies(&mut abi.args);
     abi.arg_bytes = area_bytes(args.bytes, STACK_ALIGN)?;

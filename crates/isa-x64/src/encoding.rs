@@ -85,6 +85,8 @@ pub enum Special {
     Nothing,
     /// The address of a thread-local symbol.
     TlsAddress,
+    /// The address of a thread-local symbol by the index of its module.
+    TlsOfIndex,
     /// A switch to another stack.
     StackSwitch,
     /// Move to a float register unless a condition fails.

@@ -30,7 +30,7 @@
 //! sub rsp, n - 8               pop  [rsp + n - 8]
 //! push [rsp + n - 8]           add  rsp, n - 8
 //! ```
-//! If float registers are saved, all registers are saved by moves.
+//! Float registers are saved by moves, after the frame is complete. All registers are restored by moves then.
 
 use crate::branches::jump_if;
 use crate::edit::emit_edit;
@@ -116,26 +116,21 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
         return push_at_bottom(frame, buffer);
     }
     let guard = guard.filter(|&guard| frame.size > guard);
-    let pushed = pushed_bytes(frame);
-    let saves = match pushed {
-        Some(bytes) => bytes,
-        None if guard.is_some() => frame.saves.last().map_or(0, |&(_, below)| u64::from(below).next_multiple_of(16)),
-        None => frame.size,
-    };
-    if pushed.is_none() {
-        move_down(saves, buffer);
-    }
-    for &(reg, below) in &frame.saves {
-        match pushed {
-            Some(_) => encode_row::<{ rows::PUSH_R.0 }>(&[reg], buffer),
-            None => emit_edit(&MachineEdit::Spill(reg, save_slot(below), width(reg)), buffer),
-        }
+    let floats = frame.saves.partition_point(|(reg, _)| reg.class() == RegClass::Int);
+    let mut pushed = 0;
+    for &(reg, below) in &frame.saves[..floats] {
+        encode_row::<{ rows::PUSH_R.0 }>(&[reg], buffer);
         buffer.unwind(UnwindOp::Saved(reg, LINK_BYTES + below));
+        pushed = u64::from(below);
     }
     match (guard, frame.probestack) {
-        (None, _) => move_down(frame.size - saves, buffer),
-        (_, Some(routine)) => call_probestack(frame.size - saves, routine, buffer),
-        (Some(guard), None) => probe(frame.size - saves, guard, buffer),
+        (None, _) => allocate(frame.size - pushed, buffer),
+        (_, Some(routine)) => call_probestack(frame.size - pushed, routine, buffer),
+        (Some(guard), None) => probe(frame.size - pushed, guard, buffer),
+    }
+    for &(reg, below) in &frame.saves[floats..] {
+        emit_edit(&MachineEdit::Spill(reg, save_slot(below), width(reg)), buffer);
+        buffer.unwind(UnwindOp::Saved(reg, LINK_BYTES + below));
     }
 }
 
@@ -143,8 +138,11 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
 fn push_at_bottom(frame: &FrameLayout, buffer: &mut Buffer) {
     match slots_bytes(frame) {
         // The pushed register does not matter, because the word is not read.
-        8 => encode_row::<{ rows::PUSH_R.0 }>(&[RAX], buffer),
-        bytes => move_down(bytes, buffer),
+        8 => {
+            encode_row::<{ rows::PUSH_R.0 }>(&[RAX], buffer);
+            buffer.unwind(UnwindOp::Allocated(8));
+        }
+        bytes => allocate(bytes, buffer),
     }
     for &(reg, below) in &frame.saves {
         encode_row::<{ rows::PUSH_R.0 }>(&[reg], buffer);
@@ -202,7 +200,15 @@ fn call_probestack(bytes: u64, routine: SymbolRef, buffer: &mut Buffer) {
     let symbol = Some(Mem::base(MemBase::Symbol(0), 0));
     encode(row, &Args { mem: symbol, symbols: &[routine], ..Args::default() }, buffer);
     buffer.call();
-    move_down(bytes, buffer);
+    allocate(bytes, buffer);
+}
+
+/// Moves the stack pointer down by `bytes` as part of the prologue.
+fn allocate(bytes: u64, buffer: &mut Buffer) {
+    if bytes > 0 {
+        move_down(bytes, buffer);
+        buffer.unwind(UnwindOp::Allocated(bytes as u32));
+    }
 }
 
 fn move_down(bytes: u64, buffer: &mut Buffer) {
@@ -217,6 +223,7 @@ fn probe(bytes: u64, guard: u64, buffer: &mut Buffer) {
     if steps <= MAX_UNROLLED {
         for _ in 0..steps {
             step(guard, buffer);
+            buffer.unwind(UnwindOp::Allocated(guard as u32));
         }
     } else {
         let last = Mem::base(MemBase::StackPointer, -((steps * guard) as i64));
@@ -226,8 +233,9 @@ fn probe(bytes: u64, guard: u64, buffer: &mut Buffer) {
         step(guard, buffer);
         encode(rows::CMPRSP_R, &Args::regs(&[R11]), buffer);
         jump_if(CC_NE, again, buffer);
+        buffer.unwind(UnwindOp::Allocated((steps * guard) as u32));
     }
-    move_down(bytes % guard, buffer);
+    allocate(bytes % guard, buffer);
 }
 
 /// Moves the stack pointer down by `guard` and touches the memory there. A fault means that the stack is exhausted.

@@ -22,3 +22,26 @@ pub fn address(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     buffer.reloc(RelocKind::X86CallPltRel4, args.imm as u32, -4);
     buffer.put4(0);
 }
+
+/// Emits the sequence `row` of Windows: the block of the module in the thread's array of blocks, and the symbol's offset
+/// in it (Microsoft, "PE Format", section "The .tls Section").
+///
+/// ```text
+/// mov eax, [rip + _tls_index]
+/// mov rcx, gs:[0x58]
+/// mov rax, [rcx + rax*8]
+/// lea rax, [rax + symbol@secrel32]
+/// ```
+/// The immediate is the number of the name of the index.
+pub fn address_by_index(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
+    let Some(Mem { base: MemBase::Symbol(index), .. }) = args.mem else { unreachable!("the row names a symbol") };
+    buffer.list(|| asm::text(row, args));
+    buffer.put(&[0x8b, 0x05]);
+    buffer.reloc(RelocKind::X86PcRel4, args.imm as u32, -4);
+    buffer.put4(0);
+    buffer.put(&[0x65, 0x48, 0x8b, 0x0c, 0x25, 0x58, 0, 0, 0]);
+    buffer.put(&[0x48, 0x8b, 0x04, 0xc1]);
+    buffer.put(&[0x48, 0x8d, 0x80]);
+    buffer.reloc(RelocKind::X86SecRel, args.symbols[index as usize].name, 0);
+    buffer.put4(0);
+}

@@ -27,7 +27,7 @@ impl X64 {
     /// The first setting that is not supported by this target.
     pub fn new(settings: Settings, flags: X64Flags) -> Result<X64, SettingError> {
         settings.check()?;
-        settings.require_libcalls(&[CallConv::SystemV, CallConv::Fast])?;
+        settings.require_libcalls(&[CallConv::SystemV, CallConv::Fast, CallConv::WindowsFastcall])?;
         let env = regs::env(settings.enable_pinned_reg, settings.regalloc_registers);
         let registers = regs::env(settings.enable_pinned_reg, AllocatedRegisters::All).allocatable();
         Ok(X64 { settings, features: flags.features(), flags, env, registers })

@@ -13,7 +13,7 @@ use kingpost_ir::TrapCode;
 use kingpost_mach::{DataObject, ModuleBuffer, SymbolName};
 use std::collections::HashMap;
 use std::fmt;
-use target_lexicon::Triple;
+use target_lexicon::{BinaryFormat, Triple};
 
 /// Function that returns the address of an imported symbol.
 pub type Lookup = Box<dyn Fn(&str) -> Option<*const u8> + Send + Sync>;
@@ -124,7 +124,9 @@ impl JitModule {
     /// system refuses memory. Nothing is loaded then. The next call tries again, with all later definitions.
     pub fn finalize_definitions(&mut self) -> Result<(), LoadError> {
         let triple = self.definitions.compiler().triple();
-        if triple.architecture != Triple::host().architecture {
+        let host = Triple::host();
+        let is_of_system = [host.binary_format, BinaryFormat::Unknown].contains(&triple.binary_format);
+        if triple.architecture != host.architecture || !is_of_system {
             return Err(LoadError::Target(triple.to_string()));
         }
         let (functions, data) = self.definitions.take();

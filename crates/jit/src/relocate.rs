@@ -56,6 +56,7 @@ pub fn apply(
         RelocKind::Aarch64MovwG2 => insert(chunk(target.symbol, addend, 2), field),
         RelocKind::Aarch64MovwG3 => insert(chunk(target.symbol, addend, 3), field),
         RelocKind::X86TlsGd
+        | RelocKind::X86SecRel
         | RelocKind::Aarch64TlsDescAdrPage
         | RelocKind::Aarch64TlsDescLdLo12
         | RelocKind::Aarch64TlsDescAddLo12

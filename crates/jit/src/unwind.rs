@@ -189,6 +189,7 @@ fn instruction(op: UnwindOp, out: &mut Vec<u8>) {
             number @ 0..64 => out.push(RESTORE | number),
             number => out.extend([RESTORE_EXTENDED, number]),
         },
+        UnwindOp::Allocated(_) => {}
         UnwindOp::SignedReturnToggled => out.push(AARCH64_NEGATE_RA_STATE),
         UnwindOp::EpilogueBegin => out.push(REMEMBER_STATE),
         UnwindOp::EpilogueEnd => out.push(RESTORE_STATE),

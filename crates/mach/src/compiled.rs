@@ -74,6 +74,8 @@ pub enum RelocKind {
     /// 4 bytes, the address of the pair of words that names a thread-local symbol, minus `P`, plus `A`, on x86-64.
     /// Used in the sequence of the general dynamic model.
     X86TlsGd,
+    /// 4 bytes, the offset of a thread-local symbol in its section, plus `A`, on x86-64 (COFF).
+    X86SecRel,
     /// 26 bits of words, `S + A - P`, a call on AArch64.
     Aarch64Call,
     /// 21 bits of pages, `adrp`.
@@ -114,6 +116,7 @@ impl RelocKind {
         matches!(
             self,
             RelocKind::X86TlsGd
+                | RelocKind::X86SecRel
                 | RelocKind::Aarch64TlsDescAdrPage
                 | RelocKind::Aarch64TlsDescLdLo12
                 | RelocKind::Aarch64TlsDescAddLo12
@@ -298,6 +301,9 @@ pub enum UnwindOp {
     CfaFramePointer(u32),
     /// The caller's value of a register is at the CFA minus this many bytes.
     Saved(PReg, u32),
+    /// The stack pointer moved down by this many bytes, and the CFA did not move. Only unwinders that have no frame
+    /// pointer need it (Windows).
+    Allocated(u32),
     /// The register has the caller's value again.
     Restored(PReg),
     /// From here on the return address is signed if it was not, and not signed if it was (AArch64).
@@ -326,6 +332,8 @@ pub struct FrameInfo {
     pub incoming_bytes: u32,
     /// Bytes by which the stack pointer of the body is below the frame pointer, if there is one.
     pub body_offset: u32,
+    /// Whether the prologue compares the stack pointer with a limit before the frame is complete.
+    pub checks_limit: bool,
 }
 
 /// Guards of the control flow of a function that linkers and loaders have to know.

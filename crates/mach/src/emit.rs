@@ -135,6 +135,7 @@ impl Emitter {
                 size: (frame.size + u64::from(frame.link_bytes)) as u32,
                 incoming_bytes: frame.incoming_bytes as u32,
                 body_offset: frame.below_frame_pointer() as u32,
+                checks_limit: frame.checked_limit().is_some(),
             },
             guards: isa.guards(),
         };

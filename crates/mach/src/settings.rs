@@ -325,7 +325,7 @@ impl Settings {
         if self.enable_compact_unwind_abi {
             return refuse("enable_compact_unwind_abi", "true".into());
         }
-        if let TlsModel::Macho | TlsModel::Coff = self.tls_model {
+        if self.tls_model == TlsModel::Macho {
             return refuse("tls_model", self.tls_model.to_string());
         }
         if self.stack_switch_model == StackSwitchModel::UpdateWindowsTib {
@@ -372,10 +372,8 @@ mod tests {
         assert!(s.check().is_ok());
         s.set("tls_model", "elf_gd").unwrap();
         assert_eq!(s.check(), Ok(()));
-        for model in ["macho", "coff"] {
-            s.set("tls_model", model).unwrap();
-            assert!(s.check().unwrap_err().to_string().contains(&format!("tls_model={model}")));
-        }
+        s.set("tls_model", "macho").unwrap();
+        assert!(s.check().unwrap_err().to_string().contains("tls_model=macho"));
     }
 
     #[test]

@@ -11,8 +11,8 @@ use kingpost_ir::cursor::{Cursor, CursorInserter};
 use kingpost_ir::extfunc::{ExtFuncData, ExternalName};
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::memflags::Endianness;
-use kingpost_ir::signature::{AbiParam, Signature};
-use kingpost_ir::types::{F16, F128, I64, I128, INVALID};
+use kingpost_ir::signature::{AbiParam, CallConv, Signature};
+use kingpost_ir::types::{F16, F128, I8X16, I64, I128, INVALID};
 use kingpost_ir::{FuncRef, Function, Inst, InstView, Opcode, TrapCode, Type, Value, ValueDef};
 use kingpost_mach::{HalfPrecision, LowerError, Refusal, Settings};
 
@@ -24,7 +24,7 @@ pub(super) fn occurs(func: &Function) -> bool {
 /// Expands all such operations that the machine does not support and whose results are used.
 ///
 /// # Errors
-/// If an operation needs a routine and code must not call any.
+/// If an operation needs a routine and code must not call any, or the routine has an f128 on Windows.
 pub(super) fn run(func: &mut Function, compiler: &Compiler) -> Result<(), Refusal> {
     let (half, settings) = (compiler.isa().half_precision(), compiler.settings());
     let may_call = !compiler.options().no_compiler_routines;
@@ -33,13 +33,18 @@ pub(super) fn run(func: &mut Function, compiler: &Compiler) -> Result<(), Refusa
     }
     let used = used_values(func);
     let mut next_block = func.layout.entry_block();
-    let mut expander = Expander { cursor: Cursor::new(func), half, settings, used, routines: Vec::new() };
+    let (routines, passes_wide_floats) = (Vec::new(), false);
+    let mut expander = Expander { cursor: Cursor::new(func), half, settings, used, routines, passes_wide_floats };
     while let Some(block) = next_block {
         let mut next_inst = expander.func().layout.first_inst(block);
         while let Some(inst) = next_inst {
             next_inst = expander.func().layout.next_inst(inst);
             let operation = expander.operation(inst);
             expander.expand(inst);
+            if expander.passes_wide_floats {
+                let what = "an operation on f128 in the calling convention `windows_fastcall` of library routines";
+                return Err(Refusal::of(inst)(LowerError::Feature { what, target: compiler.isa().name() }));
+            }
             if !may_call && !expander.routines.is_empty() {
                 let (opcode, ty) = operation;
                 let error = LowerError::Opcode { opcode, ty: Some(ty), target: compiler.isa().name() };
@@ -81,6 +86,8 @@ pub(super) struct Expander<'f> {
     used: EntitySet<Value>,
     /// The routines called so far.
     routines: Vec<(LibCall, FuncRef)>,
+    /// Whether a routine passes or returns an f128 in `windows_fastcall`, where C compilers do not agree on its place.
+    passes_wide_floats: bool,
 }
 
 impl<'f> Expander<'f> {
@@ -201,22 +208,28 @@ impl<'f> Expander<'f> {
     }
 
     /// Calls a routine and returns its result. Integers of 128 bits are passed and returned as halves. All
-    /// conventions have enough registers for the operands of a routine, and assign the registers of halves and of
-    /// whole integers alike.
+    /// conventions but `windows_fastcall` have enough registers for the operands of a routine, and assign the
+    /// registers of halves and of whole integers alike. That convention passes and returns them like vectors.
     pub(super) fn call(&mut self, routine: LibCall, args: &[Value], to: Type) -> Value {
+        let of_windows = self.settings.libcall_convention() == CallConv::WindowsFastcall;
         let mut passed = Vec::with_capacity(4);
         for &arg in args {
-            if self.ty(arg) == I128 {
+            self.passes_wide_floats |= of_windows && (self.ty(arg) == F128 || to == F128);
+            if of_windows && self.ty(arg) == I128 {
+                passed.push(windows_results::bitcast(&mut self.cursor, arg, I8X16));
+            } else if self.ty(arg) == I128 {
                 let (low, high) = self.ins().isplit(arg);
                 passed.extend([low, high]);
             } else {
                 passed.push(arg);
             }
         }
-        let routine = self.routine(routine, &passed, to);
+        let returned = if of_windows && to == I128 { I8X16 } else { to };
+        let routine = self.routine(routine, &passed, returned);
         let call = self.ins().call(routine, &passed);
         match *self.func().dfg.inst_results(call) {
             [low, high] => self.ins().iconcat(low, high),
+            [vector] if returned != to => windows_results::bitcast(&mut self.cursor, vector, to),
             ref results => results[0],
         }
     }

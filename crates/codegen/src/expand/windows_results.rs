@@ -76,7 +76,8 @@ fn take_vectors(func: &mut Function, inst: Inst) {
     }
 }
 
-fn bitcast(cursor: &mut Cursor<'_>, value: Value, ty: Type) -> Value {
+/// Returns the bits of `value` as another type.
+pub(super) fn bitcast(cursor: &mut Cursor<'_>, value: Value, ty: Type) -> Value {
     let flags = MemFlags::new().with_endianness(Endianness::Little);
     cursor.ins().insert_with_result(InstData::load_no_offset(Opcode::Bitcast, ty, flags, value), ty)
 }

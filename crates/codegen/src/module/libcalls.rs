@@ -2,7 +2,7 @@
 
 use kingpost_ir::libcall::LibCall;
 use std::sync::Arc;
-use target_lexicon::{OperatingSystem, Triple};
+use target_lexicon::{Environment, OperatingSystem, Triple};
 
 /// Function that returns the symbol of a library routine for a module.
 pub type LibCallNames = Arc<dyn Fn(LibCall) -> String + Send + Sync>;
@@ -11,7 +11,10 @@ pub type LibCallNames = Arc<dyn Fn(LibCall) -> String + Send + Sync>;
 /// (libgcc and compiler-rt agree). Routines without such a name have one with the prefix `__kingpost_`.
 pub fn default_libcall_name(libcall: LibCall, triple: &Triple) -> &'static str {
     match libcall {
-        LibCall::Probestack if triple.operating_system == OperatingSystem::Windows => "__chkstk",
+        LibCall::Probestack if triple.operating_system == OperatingSystem::Windows => match triple.environment {
+            Environment::Gnu => "___chkstk_ms",
+            _ => "__chkstk",
+        },
         LibCall::Probestack => "__kingpost_probestack",
         LibCall::CeilF32 => "ceilf",
         LibCall::CeilF64 => "ceil",

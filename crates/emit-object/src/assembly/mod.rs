@@ -1,4 +1,4 @@
-//! An object as text for GNU `as`, which assembles it to the sections, symbols and relocations that `elf.rs` writes.
+//! An object as text for GNU `as`, which assembles it to the sections, symbols and relocations that `writer.rs` writes.
 //!
 //! ```text
 //!     .globl f
@@ -26,12 +26,12 @@ mod sections;
 mod text;
 mod words;
 
-use crate::elf::architecture;
 use crate::error::ObjectError;
 use crate::names::symbol_name;
+use crate::target;
 use body::Body;
 use kingpost_mach::{FunctionView, Listing};
-use object::{Architecture, Object, ObjectSymbol, SymbolKind};
+use object::{Architecture, BinaryFormat, Object, ObjectSymbol, SymbolKind};
 use std::collections::{BTreeSet, HashSet};
 use target_lexicon::Triple;
 use text::Text;
@@ -62,14 +62,13 @@ impl Assembly {
     /// Returns a text without functions, for a target.
     ///
     /// # Errors
-    /// If the target has no ELF form.
+    /// If the target's objects are not ELF.
     pub fn new(triple: &Triple) -> Result<Assembly, ObjectError> {
-        Ok(Assembly {
-            triple: triple.clone(),
-            architecture: architecture(triple)?,
-            functions: Vec::new(),
-            mentioned: BTreeSet::new(),
-        })
+        let (format, architecture) = target::format(triple)?;
+        if format.binary_format() != BinaryFormat::Elf {
+            return Err(ObjectError::Unsupported { what: "assembly text".into(), target: triple.to_string() });
+        }
+        Ok(Assembly { triple: triple.clone(), architecture, functions: Vec::new(), mentioned: BTreeSet::new() })
     }
 
     /// Adds a function with its listing.

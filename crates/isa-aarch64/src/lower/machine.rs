@@ -43,6 +43,7 @@ impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
         address_got: rows::ADDR64_GOT,
         address_absolute: rows::ADDR64_ABS,
         tls_address: rows::TLS_ADDRESS,
+        tls_of_index: None,
         stack_switch: rows::STACK_SWITCH,
         frame_pointer: rows::MOV64_FROM_FP,
         stack_pointer: rows::MOV64_FROM_SP,

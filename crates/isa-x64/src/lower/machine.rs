@@ -6,7 +6,7 @@ use super::cx::Cx;
 use super::vector::repeated;
 use crate::edit::{fill_row, spill_row};
 use crate::frame::PROBE_CLOBBERS;
-use crate::regs::{RAX, RDI, RDX, RSI, SYSV_CLOBBERS};
+use crate::regs::{RAX, RCX, RDI, RDX, RSI, SYSV_CLOBBERS};
 use crate::rows;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, TrapCode, Value};
@@ -44,6 +44,7 @@ impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
         address_got: rows::MOV64_GOT,
         address_absolute: rows::MOVABS_ABS,
         tls_address: rows::TLS_ADDRESS,
+        tls_of_index: Some((rows::TLS_OF_INDEX, PRegSet::EMPTY.with(RCX))),
         stack_switch: rows::STACK_SWITCH,
         frame_pointer: rows::MOV64_FROM_RBP,
         stack_pointer: rows::MOV64_FROM_RSP,

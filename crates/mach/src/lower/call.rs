@@ -18,6 +18,7 @@ use crate::error::LowerError;
 use crate::inst::MInst;
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::libcall::LibCall;
+use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::I64;
 use kingpost_ir::{Inst, InstView, SigRef, Value};
 use kingpost_regalloc::{ClobberId, Clobbers, Operand, PRegSet, RegClass, VReg};
@@ -133,7 +134,7 @@ pub(super) fn pass_arguments<'f, M: LowerBackend<'f>>(
     if abi.arg_bytes > 0 {
         for (&arg, to) in args.iter().zip(&abi.args) {
             if let AbiArg::Struct { offset, size } = *to {
-                copy_struct(cx, arg, offset, size);
+                copy_struct(cx, arg, offset, size)?;
             }
         }
     }
@@ -273,7 +274,10 @@ pub(super) fn emit_call_or_jump<'c, 'f: 'c, M: LowerBackend<'f>>(
 }
 
 /// Copies the structure that `pointer` points to into the stack arguments. Sizes are multiples of 8.
-fn copy_struct<'f, M: LowerBackend<'f>>(cx: &mut M, pointer: Value, offset: u32, size: u32) {
+///
+/// # Errors
+/// If the structure is large, and the routine that copies it has another convention than the one known here.
+fn copy_struct<'f, M: LowerBackend<'f>>(cx: &mut M, pointer: Value, offset: u32, size: u32) -> LowerResult {
     let pointer = cx.use_reg(pointer);
     if size <= MAX_COPIED {
         for at in (0..size).step_by(8) {
@@ -281,7 +285,12 @@ fn copy_struct<'f, M: LowerBackend<'f>>(cx: &mut M, pointer: Value, offset: u32,
             cx.emit_mem(M::load_row(RegClass::Int, 8), &[word], Address::Base { base: pointer, disp: at as i32 });
             cx.emit_mem(M::store_row(RegClass::Int, 8), &[word], Address::Outgoing(offset + at));
         }
-        return;
+        return Ok(());
+    }
+    if cx.settings.libcall_convention() == CallConv::WindowsFastcall {
+        return Err(cx.unsupported_feature(
+            "a structure of more than 128 bytes as an argument where library routines are `windows_fastcall`",
+        ));
     }
     let target = cx.int_temp(64);
     cx.emit_lea(target, Address::Outgoing(offset));
@@ -289,6 +298,7 @@ fn copy_struct<'f, M: LowerBackend<'f>>(cx: &mut M, pointer: Value, offset: u32,
     let args = [target, pointer, length].into_iter().zip(M::MEMCPY_ARGS);
     let operands: Operands = args.map(|(vreg, reg)| Operand::fixed_use(vreg, reg)).collect();
     libcall(cx, LibCall::Memcpy, &operands, PRegSet::EMPTY);
+    Ok(())
 }
 
 /// Calls a library routine whose arguments and results are the fixed `operands`; `defined` are the registers of the

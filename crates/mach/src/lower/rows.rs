@@ -2,6 +2,7 @@
 
 use crate::row::RowId;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
+use kingpost_regalloc::PRegSet;
 
 /// Rows that every machine has under its own name. Destinations come first.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +63,9 @@ pub struct CommonRows {
     pub address_absolute: RowId,
     /// Address of a thread-local symbol. The immediate is the number of the routine's name, if there is one.
     pub tls_address: RowId,
+    /// Address of a thread-local symbol of the module with an index, and the registers that the row writes besides, if
+    /// the machine has this model (Windows). The immediate is the number of the index's name.
+    pub tls_of_index: Option<(RowId, PRegSet)>,
     /// Switch to another stack.
     pub stack_switch: RowId,
     /// Read of the frame pointer.

@@ -1,0 +1,164 @@
+//! Links Mach-O objects with LLVM's linker, reads them with its tools, and runs the images in a loader of ours: the
+//! image for x86-64 in a process of this machine, and the image for AArch64 under the emulator.
+
+use kingpost_codegen::module::{DataDescription, DataKind, Linkage, Module};
+use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
+use kingpost_emit_object::{ObjectModule, ObjectOptions};
+use kingpost_mach::{DataPointer, SymbolName};
+use std::path::Path;
+use std::process::Command;
+use target_lexicon::Triple;
+
+const FUNCTIONS: &str = include_str!("macho.clif");
+const LINKERS: [&str; 2] = ["ld64.lld", "ld64.lld-14"];
+/// The system library as the linker sees it.
+const SYSTEM: &str = "--- !tapi-tbd
+tbd-version: 4
+targets: [ x86_64-macos, arm64-macos ]
+install-name: '/usr/lib/libSystem.B.dylib'
+exports:
+  - targets: [ x86_64-macos, arm64-macos ]
+    symbols: [ _add_10, _from_c, _of_many, _fill, ___divti3, _strlen, dyld_stub_binder ]
+...
+";
+
+/// A machine, and the commands that compile the loader for it and run it.
+struct Machine {
+    triple: &'static str,
+    arch: &'static str,
+    cc: &'static str,
+    link: &'static [&'static str],
+    run: &'static [&'static str],
+}
+
+const MACHINES: [Machine; 2] = [
+    Machine { triple: "x86_64-apple-darwin", arch: "x86_64", cc: "cc", link: &[], run: &[] },
+    Machine {
+        triple: "aarch64-apple-darwin",
+        arch: "arm64",
+        cc: "aarch64-linux-gnu-gcc",
+        link: &["-static"],
+        run: &["qemu-aarch64"],
+    },
+];
+
+fn is_here(tool: &str) -> bool {
+    Command::new(tool).arg("--version").output().is_ok()
+}
+
+/// Returns the linker, or `None` with a message if a tool is not installed.
+fn linker(machine: &Machine) -> Option<&'static str> {
+    let linker = LINKERS.into_iter().find(|linker| is_here(linker));
+    let others = [machine.cc, "llvm-objdump", "llvm-dwarfdump"];
+    let missing = others.iter().chain(machine.run).copied().find(|tool| !is_here(tool));
+    let can_run = cfg!(target_os = "linux") && (cfg!(target_arch = "x86_64") || !machine.run.is_empty());
+    if linker.is_none() || missing.is_some() || !can_run {
+        assert!(std::env::var_os("CI").is_none(), "CI has ld64.lld and {others:?}");
+        eprintln!("SKIPPED: a test of Mach-O for {}: {}", machine.arch, missing.unwrap_or("no ld64.lld"));
+        return None;
+    }
+    linker
+}
+
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && error.is_empty(), "{command:?}: {:?}\n{said}{error}", output.status);
+    said
+}
+
+fn object(triple: &Triple, allocator: &str, options: ObjectOptions) -> Vec<u8> {
+    let mut settings = Settings::default().with(|settings| settings.verify_each = true);
+    settings.regalloc_algorithm = allocator.into();
+    let mut m = ObjectModule::new(Compiler::new(triple, settings, &[]).unwrap(), options);
+    let table = m.declare_data("table", Linkage::Export, DataKind::ReadOnly).unwrap();
+    m.define_data(table, &DataDescription::bytes([100u64, 200].map(u64::to_le_bytes).concat())).unwrap();
+    let pointers = ["doubles", "adds_10"].into_iter().enumerate();
+    let pointers = pointers.map(|(index, name)| DataPointer {
+        offset: 8 * index as u64,
+        symbol: SymbolName::named(name),
+        addend: 0,
+    });
+    let functions = m.declare_data("functions", Linkage::Export, DataKind::Writable).unwrap();
+    m.define_data(functions, &DataDescription::bytes([0; 16]).with(|data| data.pointers = pointers.collect())).unwrap();
+    let counter = m.declare_data("counter", Linkage::Local, DataKind::Writable).unwrap();
+    m.define_data(counter, &DataDescription::zeros(8)).unwrap();
+    let empty = m.declare_data("empty", Linkage::Export, DataKind::Writable).unwrap();
+    m.define_data(empty, &DataDescription::zeros(0)).unwrap();
+    let word = m.declare_data("word", Linkage::Local, DataKind::ReadOnly).unwrap();
+    m.define_data(word, &DataDescription::bytes(*b"xxhello\0")).unwrap();
+    for mut f in kingpost_reader::parse_functions(FUNCTIONS).unwrap() {
+        let name = f.name.to_string()[1..].to_string();
+        let linkage = match &*name {
+            "doubles" => Linkage::Preemptible,
+            "adds_10" => Linkage::Hidden,
+            _ => Linkage::Export,
+        };
+        f.signature.call_conv = m.compiler().call_conv();
+        f.dfg.signatures.values_mut().for_each(|signature| signature.call_conv = m.compiler().call_conv());
+        let id = m.declare_function(&name, linkage, &f.signature).unwrap();
+        m.define_function(id, &mut f).unwrap();
+    }
+    m.finish().unwrap()
+}
+
+fn check(machine: &Machine) {
+    let Some(linker) = linker(machine) else { return };
+    let triple: Triple = machine.triple.parse().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("loader.c"), include_str!("macho_loader.c")).unwrap();
+    std::fs::write(at("libSystem.tbd"), SYSTEM).unwrap();
+    run(Command::new(machine.cc)
+        .args(["-O1", "-w"])
+        .args(machine.link)
+        .arg(at("loader.c"))
+        .arg("-o")
+        .arg(at("loader")));
+    for (index, (allocator, _)) in ALLOCATORS.iter().enumerate() {
+        let options = ObjectOptions::default().with(|options| options.trap_table = true);
+        std::fs::write(at("o.o"), object(&triple, allocator, options)).unwrap();
+        read(&at("o.o"), index == 0);
+        let strip: &[&str] = if index == 0 { &["-dead_strip"] } else { &[] };
+        let mut link = Command::new(linker);
+        link.args(["-arch", machine.arch, "-platform_version", "macos", "11.0", "11.0", "-dylib", "-o"]);
+        run(link.arg(at("image")).args(strip).args([at("o.o"), at("libSystem.tbd")]));
+        let mut load = match machine.run {
+            [] => Command::new(at("loader")),
+            [emulator, ..] => {
+                let mut load = Command::new(emulator);
+                load.arg(at("loader"));
+                load
+            }
+        };
+        run(load.arg(at("image")));
+    }
+}
+
+/// Reads an object with LLVM's tools.
+fn read(path: &Path, with_debug: bool) {
+    let headers = run(Command::new("llvm-objdump").args(["--macho", "--private-headers"]).arg(path));
+    for text in
+        ["SUBSECTIONS_VIA_SYMBOLS", "__eh_frame", "__kp_traps", "__literal8", "__debug_line", "LC_BUILD_VERSION"]
+    {
+        assert!(headers.contains(text), "no {text}: {headers}");
+    }
+    let relocations = run(Command::new("llvm-objdump").args(["--macho", "-r"]).arg(path));
+    assert!(relocations.contains("SUB") || relocations.contains("_RELOC_SUBTRACTOR"), "{relocations}");
+    if with_debug {
+        run(Command::new("llvm-dwarfdump").args(["--verify"]).arg(path));
+        let frames = run(Command::new("llvm-dwarfdump").arg("--eh-frame").arg(path));
+        assert!(frames.contains("FDE"), "{frames}");
+    }
+}
+
+#[test]
+fn images_for_x86_64_run() {
+    check(&MACHINES[0]);
+}
+
+#[test]
+fn images_for_aarch64_run() {
+    check(&MACHINES[1]);
+}
