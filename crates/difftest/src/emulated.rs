@@ -21,7 +21,7 @@ pub(crate) fn triple() -> Triple {
 /// # Errors
 /// The missing tool.
 pub(crate) fn is_here() -> Result<(), String> {
-    can_run(triple().architecture)
+    can_run(&triple())
 }
 
 /// Returns a compiler for each allocator and optimization level: for any processor of the machine, or for one with

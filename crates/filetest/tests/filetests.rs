@@ -38,7 +38,7 @@ fn outcomes(text: &str) -> Vec<Outcome> {
     };
     let units = |via| run_text("t.clif", text.as_bytes(), None, &options(via)).units.into_iter();
     let outcomes: Vec<Outcome> = units(Via::Jit).map(|unit| unit.outcome).collect();
-    match can_run(Triple::host().architecture) {
+    match can_run(&Triple::host()) {
         Ok(()) => assert_eq!(outcomes, units(Via::Object).map(|unit| unit.outcome).collect::<Vec<_>>()),
         Err(reason) => eprintln!("SKIPPED: outcomes of objects: {reason}"),
     }

@@ -7,3 +7,4 @@ mod matrix;
 mod prose;
 mod settings;
 mod unsafe_code;
+mod windows;

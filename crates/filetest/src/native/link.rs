@@ -11,7 +11,6 @@ use tempfile::TempDir;
 use crate::native::build::Program;
 use crate::native::machine::{Tools, tools};
 
-const DRIVER: &str = include_str!("driver.c");
 const TABLE: &str = "__kingpost_table";
 
 /// A program that can be run.
@@ -29,7 +28,7 @@ pub(crate) struct Executable {
 /// # Errors
 /// If there is no object, or the linker fails or warns.
 pub(crate) fn link(program: &Program) -> Result<Executable, String> {
-    let tools = tools(program.triple.architecture)?;
+    let tools = tools(&program.triple)?;
     let driver = tools.driver.get_or_init(|| compile_driver(tools)).as_ref()?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let at = |name: &str| folder.path().join(name);
@@ -37,9 +36,10 @@ pub(crate) fn link(program: &Program) -> Result<Executable, String> {
     write("driver.o", driver)?;
     write("test.o", &object(program)?)?;
     let mut cc = Command::new(tools.cc);
-    cc.args(tools.link).arg("-o").arg(at("test")).args([at("driver.o"), at("test.o")]);
-    succeed(cc.args(["-Wl,--as-needed", "-lm"]))?;
-    let path = at("test");
+    // Linkers for Windows add the suffix to a name without one.
+    cc.args(tools.link).arg("-o").arg(at("test.exe")).args([at("driver.o"), at("test.o")]);
+    succeed(cc.args(tools.libraries))?;
+    let path = at("test.exe");
     Ok(Executable { folder, path, tools })
 }
 
@@ -76,7 +76,7 @@ fn table(module: &ModuleBuffer) -> DataObject {
 fn compile_driver(tools: &Tools) -> Result<Vec<u8>, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let (source, object) = (folder.path().join("driver.c"), folder.path().join("driver.o"));
-    fs::write(&source, DRIVER).map_err(|error| error.to_string())?;
+    fs::write(&source, tools.source).map_err(|error| error.to_string())?;
     let mut cc = Command::new(tools.cc);
     succeed(cc.args(["-c", "-O1", "-fno-stack-protector", "-fno-pie", "-o"]).args([&object, &source]))?;
     fs::read(object).map_err(|error| error.to_string())

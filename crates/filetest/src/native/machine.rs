@@ -1,10 +1,10 @@
 //! The machine that runs the code of an architecture: the host, or an emulator on it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use target_lexicon::{Architecture, Triple};
+use target_lexicon::{BinaryFormat, Triple};
 
 /// System tools that link an object into a program, and run it.
 #[derive(Debug)]
@@ -13,6 +13,10 @@ pub(crate) struct Tools {
     pub(crate) cc: &'static str,
     /// Options for linking: without shared libraries if the emulator would have to find them.
     pub(crate) link: &'static [&'static str],
+    /// Libraries, after the objects.
+    pub(crate) libraries: &'static [&'static str],
+    /// Source of the driver.
+    pub(crate) source: &'static str,
     /// Emulator that runs the program, unless the host does.
     emulator: Option<&'static str>,
     /// The first of these tools that is not installed, after it was determined.
@@ -21,29 +25,55 @@ pub(crate) struct Tools {
     pub(crate) driver: OnceLock<Result<Vec<u8>, String>>,
 }
 
+/// Returns tools whose programs need the mathematical library.
 const fn new(cc: &'static str, link: &'static [&'static str], emulator: Option<&'static str>) -> Tools {
-    Tools { cc, link, emulator, missing: OnceLock::new(), driver: OnceLock::new() }
+    let (libraries, source) = (&["-Wl,--as-needed", "-lm"], include_str!("driver.c"));
+    Tools { cc, link, libraries, source, emulator, missing: OnceLock::new(), driver: OnceLock::new() }
 }
+
+/// Returns tools whose programs start without C's library.
+const fn windows(cc: &'static str) -> Tools {
+    Tools {
+        cc,
+        link: &["-nostartfiles", "-Wl,-e,kingpost_start"],
+        libraries: &[],
+        source: include_str!("driver_windows.c"),
+        emulator: Some(WINE),
+        missing: OnceLock::new(),
+        driver: OnceLock::new(),
+    }
+}
+
+/// Runs programs for Windows.
+const WINE: &str = "wine";
 
 static HOST: Tools = new("cc", &["-no-pie"], None);
 
-/// Tools for other machines, by architecture.
-static EMULATED: [(&str, Tools); 1] =
-    [("aarch64", new("aarch64-linux-gnu-gcc", &["-static", "-no-pie"], Some("qemu-aarch64")))];
+/// Tools for other machines, by architecture and system.
+static EMULATED: [(&str, Tools); 2] = [
+    ("aarch64", new("aarch64-linux-gnu-gcc", &["-static", "-no-pie"], Some("qemu-aarch64"))),
+    ("x86_64 Windows", windows("x86_64-w64-mingw32-gcc")),
+];
 
-/// Returns `true` if this machine can run code of an architecture.
-pub(crate) fn is_host(architecture: Architecture) -> bool {
-    architecture == Triple::host().architecture
+/// Returns `true` if this machine can run code of a target without an emulator.
+pub(crate) fn is_host(triple: &Triple) -> bool {
+    let host = Triple::host();
+    triple.architecture == host.architecture
+        && [host.binary_format, BinaryFormat::Unknown].contains(&triple.binary_format)
 }
 
-/// Returns the tools for an architecture.
+/// Returns the tools for a target.
 ///
 /// # Errors
 /// If its code cannot be run here, with the reason.
-pub(crate) fn tools(architecture: Architecture) -> Result<&'static Tools, String> {
-    let name = architecture.to_string();
+pub(crate) fn tools(triple: &Triple) -> Result<&'static Tools, String> {
+    let name = match triple.binary_format {
+        BinaryFormat::Coff => format!("{} Windows", triple.architecture),
+        BinaryFormat::Macho => format!("{} macOS", triple.architecture),
+        _ => triple.architecture.to_string(),
+    };
     let emulated = || EMULATED.iter().find(|(emulated, _)| *emulated == name).map(|(_, tools)| tools);
-    let host = is_host(architecture).then_some(&HOST);
+    let host = is_host(triple).then_some(&HOST);
     let tools = host.or_else(emulated).ok_or_else(|| format!("this machine does not run {name} code"))?;
     let is_missing = |tool: &&str| Command::new(tool).arg("--version").output().is_err();
     let find = || [Some(tools.cc), tools.emulator].into_iter().flatten().find(is_missing);
@@ -57,6 +87,11 @@ pub(crate) fn tools(architecture: Architecture) -> Result<&'static Tools, String
     }
 }
 
+/// Returns the folder of Wine's drives, which Wine fills on first use.
+fn wine_folder() -> PathBuf {
+    std::env::temp_dir().join("kingpost-wine")
+}
+
 impl Tools {
     /// Returns a command that runs a program.
     pub(crate) fn command(&self, program: &Path) -> Command {
@@ -65,6 +100,10 @@ impl Tools {
             Some(emulator) => {
                 let mut command = Command::new(emulator);
                 command.arg(program);
+                if emulator == WINE {
+                    let folder = std::env::var_os("WINEPREFIX").map_or_else(wine_folder, PathBuf::from);
+                    command.env("WINEPREFIX", folder).env("WINEDEBUG", "-all");
+                }
                 command
             }
         }

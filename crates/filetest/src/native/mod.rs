@@ -28,7 +28,7 @@ pub use trampoline::trampoline;
 
 use crate::outcome::Ending;
 use call::MAX_SLOTS;
-use target_lexicon::Architecture;
+use target_lexicon::Triple;
 
 /// Variants of running compiled code.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -53,7 +53,7 @@ pub(crate) fn run_for(program: &Program, requests: &[Request], via: Via, seconds
     if requests.iter().any(|request| request.count() > MAX_SLOTS) {
         return Err(format!("a directive has more than {MAX_SLOTS} arguments or results"));
     }
-    let host = is_host(program.triple.architecture);
+    let host = is_host(&program.triple);
     match via {
         _ if requests.is_empty() => Ok(Vec::new()),
         Via::Jit if host => jit::run(program, requests, seconds),
@@ -61,10 +61,10 @@ pub(crate) fn run_for(program: &Program, requests: &[Request], via: Via, seconds
     }
 }
 
-/// Checks that code of an architecture can be run here.
+/// Checks that code of a target can be run here.
 ///
 /// # Errors
 /// If it cannot, with the missing tool.
-pub fn can_run(architecture: Architecture) -> Result<(), String> {
-    tools(architecture).map(drop)
+pub fn can_run(triple: &Triple) -> Result<(), String> {
+    tools(triple).map(drop)
 }

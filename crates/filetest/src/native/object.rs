@@ -2,7 +2,6 @@
 //! fault. If it dies nevertheless, it is started again, each time with a second less of CPU time.
 
 use std::fs::{self, File};
-use std::io::Read;
 use std::process::Stdio;
 
 use kingpost_ir::TrapCode;
@@ -50,15 +49,14 @@ pub(crate) fn run(program: &Program, requests: &[Request], seconds: u32) -> Resu
 }
 
 fn start_child(executable: &Executable, input: File) -> Result<Vec<u8>, String> {
+    // A file, because servers that an emulator starts keep a pipe open for seconds after the program ended.
+    let path = executable.folder.path().join("answers");
+    let output = File::create(&path).map_err(|error| error.to_string())?;
     let mut command = executable.tools.command(&executable.path);
-    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdin(input).stdout(output).stderr(Stdio::null());
     let mut child = command.spawn().map_err(|error| format!("cannot start the program: {error}"))?;
-    let mut output = Vec::new();
-    if let Some(mut stdout) = child.stdout.take() {
-        stdout.read_to_end(&mut output).map_err(|error| error.to_string())?;
-    }
     child.wait().map_err(|error| error.to_string())?;
-    Ok(output)
+    fs::read(&path).map_err(|error| error.to_string())
 }
 
 /// The output of a child process.

@@ -228,7 +228,7 @@ mod tests {
             (&[0x48, 0xff, 0x07, 0xc3], seven),                  // as the first
         ];
         check(Triple::host(), &cases, Via::Jit);
-        match tools(Triple::host().architecture) {
+        match tools(&Triple::host()) {
             Ok(_) => check(Triple::host(), &cases, Via::Object),
             Err(reason) => eprintln!("SKIPPED: bad_code_is_found_out_either_way: {reason}"),
         }
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn bad_code_is_found_out_under_the_emulator() {
         let triple: Triple = "aarch64-unknown-linux-gnu".parse().unwrap();
-        if let Err(reason) = tools(triple.architecture) {
+        if let Err(reason) = tools(&triple) {
             eprintln!("SKIPPED: bad_code_is_found_out_under_the_emulator: {reason}");
             return;
         }

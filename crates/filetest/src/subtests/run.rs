@@ -90,13 +90,13 @@ fn request(trampoline: u32, test: &TestFunction, command: &RunCommand) -> Reques
 
 /// Checks that this machine, or an emulator on it, can run the code.
 fn runs_here(processor: Option<CpuFlags>, job: &Job, compiler: &Compiler) -> Result<(), String> {
-    let architecture = compiler.triple().architecture;
+    let triple = compiler.triple();
     // Code in the memory of this process needs no tools.
-    if job.via == Via::Object || !native::is_host(architecture) {
-        native::tools(architecture)?;
+    if job.via == Via::Object || !native::is_host(triple) {
+        native::tools(triple)?;
     }
     // Emulators have all flags.
-    let Some(processor) = processor.filter(|_| native::is_host(architecture)) else { return Ok(()) };
+    let Some(processor) = processor.filter(|_| native::is_host(triple)) else { return Ok(()) };
     match job.unit.target.and_then(|target| target::missing_flag(target, &processor)) {
         Some(flag) => Err(format!("this machine's processor lacks {flag}")),
         None => Ok(()),

@@ -1,0 +1,75 @@
+//! Runs files of the project compiled for Windows, in programs that MinGW's linker makes, under Wine.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kingpost_filetest::native::can_run;
+use kingpost_filetest::{Options, Outcome, Via, run_text};
+
+const TRIPLE: &str = "x86_64-pc-windows-gnu";
+
+/// Files of every test run. With `KINGPOST_CASES`, all files of the folder `run` are tested.
+const SAMPLE: &[&str] = &[
+    "abi/calls.clif",
+    "abi/several-results.clif",
+    "opcodes/data.clif",
+    "opcodes/divide-wide.clif",
+    "opcodes/traps.clif",
+    "vectors/vector-calls.clif",
+];
+
+/// Words of files that are about another system: its exceptions, its thread-local storage, its probes, and code that
+/// has a fixed address.
+const OTHER_SYSTEMS: &[&str] =
+    &["__cranelift_throw", "tls_model", "probestack", "is_pic=false", "libcall_call_conv", "x86_64-"];
+
+/// Returns all files of the project that run on x86-64.
+fn files() -> Vec<PathBuf> {
+    fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+        let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        entries.sort();
+        for entry in entries {
+            match entry.is_dir() {
+                true => collect(&entry, files),
+                false => files.push(entry),
+            }
+        }
+    }
+    let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests/run");
+    let mut files = Vec::new();
+    match std::env::var_os("KINGPOST_CASES") {
+        Some(_) => collect(&run, &mut files),
+        None => files.extend(SAMPLE.iter().map(|name| run.join(name))),
+    }
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "clif"));
+    files
+}
+
+#[test]
+fn files_run_on_windows() {
+    if let Err(reason) = can_run(&TRIPLE.parse().unwrap()) {
+        return eprintln!("SKIPPED: files_run_on_windows: {reason}");
+    }
+    let options = Options::default().with(|options| options.via = Via::Object);
+    let (mut ran, mut failures) = (0, Vec::new());
+    for file in files() {
+        let text = fs::read_to_string(&file).unwrap();
+        let is_other = OTHER_SYSTEMS.iter().any(|word| text.contains(word));
+        if is_other || !text.contains("\ntarget x86_64") {
+            continue;
+        }
+        let lines = text.lines().filter(|line| !line.starts_with("target aarch64") && *line != "test interpret");
+        let text: String = lines
+            .map(|line| line.replacen("target x86_64", &format!("set is_pic\ntarget {TRIPLE}"), 1) + "\n")
+            .collect();
+        for unit in run_text(&file.display().to_string(), text.as_bytes(), None, &options).units {
+            match unit.outcome {
+                Outcome::Failed(texts) => failures.push(format!("{}: {}", unit.command, texts.join("\n"))),
+                Outcome::Passed => ran += 1,
+                Outcome::Skipped(_) => {}
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} of {ran} failed:\n{}", failures.len(), failures.join("\n"));
+    assert!(ran > 0, "a file is compiled for Windows");
+}
