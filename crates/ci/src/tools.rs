@@ -34,6 +34,9 @@ const TOOLS: &[&str] = &[
     "pkg-config",
     "x86_64-w64-mingw32-gcc",
     "wine",
+    "lld-link",
+    "llvm-objdump",
+    "llvm-dwarfdump",
 ];
 
 /// Returns `true` if a folder of `PATH` has a file of this name.
