@@ -1,9 +1,13 @@
 //! The calls between functions, and an order in which callees come first.
 
-use super::inlining::{Resolve, called};
-use kingpost_ir::Function;
+use kingpost_ir::extfunc::ExternalName;
+use kingpost_ir::{FuncRef, Function};
 use kingpost_mach::SymbolName;
 use std::collections::HashMap;
+
+/// Resolver of the names that functions use. It returns the symbol that a call of the name certainly reaches if the
+/// declaration of the name is near (`colocated`) or not; `None` if the definition may be replaced when linked.
+pub(crate) type Resolve<'a> = &'a dyn Fn(SymbolName, bool) -> Option<SymbolName>;
 
 /// The direct calls between functions.
 pub(super) struct CallGraph {
@@ -77,6 +81,20 @@ impl CallGraph {
             s.order.push((func, is_recursive));
         }
     }
+}
+
+/// Returns the symbol of a declared function.
+pub(super) fn called(func: &Function, callee: FuncRef, resolve: Resolve<'_>) -> Option<SymbolName> {
+    let declared = &func.dfg.ext_funcs[callee];
+    let name = match &declared.name {
+        ExternalName::Named(word) => SymbolName::Named(word.clone()),
+        &ExternalName::User(user) => {
+            let &(namespace, index) = func.user_names.get(user)?;
+            SymbolName::User(namespace, index)
+        }
+        ExternalName::LibCall(_) | ExternalName::KnownSymbol(_) => return None,
+    };
+    resolve(name, declared.colocated)
 }
 
 /// State of the search.

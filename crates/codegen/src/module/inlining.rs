@@ -10,8 +10,7 @@
 
 use crate::compiler::{Compiler, Context, StageMemory};
 use crate::expand;
-use crate::module::call_graph::CallGraph;
-use kingpost_ir::extfunc::ExternalName;
+use crate::module::call_graph::{CallGraph, Resolve, called};
 use kingpost_ir::{FuncRef, Function, Inst, Opcode, Value};
 use kingpost_mach::SymbolName;
 use kingpost_mach::settings::OptLevel;
@@ -43,10 +42,6 @@ struct Body {
     func: Function,
     weight: usize,
 }
-
-/// Resolver of the names that functions use. It returns the symbol that a call of the name certainly reaches if the
-/// declaration of the name is near (`colocated`) or not; `None` if the definition may be replaced when linked.
-pub(crate) type Resolve<'a> = &'a dyn Fn(SymbolName, bool) -> Option<SymbolName>;
 
 impl Inliner {
     /// Inlines calls in new functions, which are named by their symbols, and keeps their bodies. A call resolves if
@@ -97,20 +92,6 @@ impl Inliner {
         let mut policy = SmallBodies { bodies: &self.bodies, room, resolve };
         inline_calls(func, &mut policy);
     }
-}
-
-/// Returns the symbol of a declared function.
-pub(super) fn called(func: &Function, callee: FuncRef, resolve: Resolve<'_>) -> Option<SymbolName> {
-    let declared = &func.dfg.ext_funcs[callee];
-    let name = match &declared.name {
-        ExternalName::Named(word) => SymbolName::Named(word.clone()),
-        &ExternalName::User(user) => {
-            let &(namespace, index) = func.user_names.get(user)?;
-            SymbolName::User(namespace, index)
-        }
-        ExternalName::LibCall(_) | ExternalName::KnownSymbol(_) => return None,
-    };
-    resolve(name, declared.colocated)
 }
 
 /// The policy for one caller.

@@ -1,6 +1,5 @@
 //! The copy of one body to one call.
 
-use super::Inlined;
 use super::declarations::{Slots, flags, function, signature, slot, symbol};
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -11,6 +10,15 @@ use kingpost_ir::function::{DebugTag, SourceLoc, UserStackMapEntry};
 use kingpost_ir::instruction::BlockArgKind;
 use kingpost_ir::{Block, BlockArg, BlockCall, ExceptionTable, Function, Inst, InstData, InstView, Opcode, Value};
 use smallvec::SmallVec;
+
+/// Blocks of an inlined body, which are adjacent in the layout.
+#[derive(Clone, std::marker::Copy, PartialEq, Eq, Debug)]
+pub struct Inlined {
+    /// The first block.
+    pub first: Block,
+    /// The last block. The next one has the instructions after a `call`.
+    pub last: Block,
+}
 
 /// Destination of the returns of the copy.
 enum Exit {

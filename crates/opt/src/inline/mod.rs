@@ -32,10 +32,11 @@ mod copy;
 mod declarations;
 
 pub use check::Refusal;
+pub use copy::Inlined;
 
 use check::check;
 use copy::Copy;
-use kingpost_ir::{Block, FuncRef, Function, Inst, InstView, Opcode, Value};
+use kingpost_ir::{FuncRef, Function, Inst, InstView, Opcode, Value};
 
 /// Decision about a call.
 #[derive(Debug)]
@@ -128,15 +129,6 @@ fn decide(func: &mut Function, inst: Inst, policy: &mut dyn Inline) -> Option<(I
     let outcome = inline_call(func, inst, body);
     policy.decided(func, callee, outcome.as_ref().map(|_| ()).map_err(Clone::clone));
     Some((outcome.ok()?, visit_callee))
-}
-
-/// Blocks of an inlined body, which are adjacent in the layout.
-#[derive(Clone, std::marker::Copy, PartialEq, Eq, Debug)]
-pub struct Inlined {
-    /// The first block.
-    pub first: Block,
-    /// The last block. The next one has the instructions after a `call`.
-    pub last: Block,
 }
 
 /// Replaces the instruction `call` of `func`, which calls `callee`, by the body of `callee`. Both functions must be
