@@ -42,6 +42,7 @@ const ROWS: &[(&str, &str, &str, Shows)] = &[
     ("verify_each", "true", "", In(LEAF)),
     ("regalloc_verbose_logs", "true", "", Elsewhere("the log")),
     ("enable_alias_analysis", "false", "opt_level=speed", In(LOADS)),
+    ("enable_inlining", "false", "opt_level=speed", Elsewhere("modules, in `inlining.rs`")),
     ("enable_verifier", "false", "", In(LEAF)),
     ("is_pic", "false", "", In(CALL)),
     ("use_colocated_libcalls", "true", "is_pic=true", In(WIDE)),
