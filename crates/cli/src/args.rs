@@ -54,6 +54,8 @@ pub(crate) enum Command {
     Tiles(TilesArgs),
     /// Print the allocation of each function, line by line, for several allocators side by side.
     Alloc(AllocArgs),
+    /// Prove that the machine code of each function means what the function means.
+    Prove(ProveArgs),
     /// Check register allocations given as `.ra` text, as `alloc` prints it, and print their costs.
     Check(CheckArgs),
     /// Reduce a file on which a command fails, as long as the command fails in the same way.
@@ -346,6 +348,24 @@ pub(crate) struct TilesArgs {
     /// Format of the output.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: ListFormat,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct ProveArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Register allocator, by default `ssa`; `help` lists them.
+    #[arg(long, value_name = "A")]
+    pub(crate) regalloc: Option<String>,
+    /// Only the function with this name, such as `%f` or `u0:1`; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) function: Vec<String>,
+    /// Format of the output.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: ListFormat,
+    /// Files of functions; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
 }
 
 #[derive(clap::Args, Debug)]

@@ -92,6 +92,11 @@ const COMMANDS: &[Help] = &[
         ],
     },
     Help {
+        command: "prove",
+        one: "a function is refuted or not proved, or the input has an error",
+        examples: &[("Prove the code of all functions", "kingpost prove --target aarch64 fib.clif")],
+    },
+    Help {
         command: "check",
         one: "an allocation is rejected; 2 also if a file cannot be read",
         examples: &[("Check an allocation", "kingpost check fib.ra")],

@@ -13,6 +13,7 @@
 //! | `explain.rs` | `explain`, `print-cfg` |
 //! | `tiles.rs` | `tiles`: the local patterns of a target |
 //! | `alloc.rs` | `alloc`: an allocation problem and its solution |
+//! | `prove.rs` | `prove`: proofs of emitted code |
 //! | `check.rs` | `check`: verifies allocations given as text |
 //! | `reduce.rs` | `reduce`: small files on which a command fails |
 //! | `rules.rs`, `judging.rs` | `rules check`: proofs of rewrite rules |
@@ -43,6 +44,7 @@ mod manual;
 mod opt;
 mod output;
 mod progress;
+mod prove;
 mod reduce;
 mod rules;
 mod rules_prove;
@@ -115,6 +117,7 @@ fn run(args: Args) -> Outcome {
         Command::Opcodes(args) => list_commands::opcodes(&args),
         Command::Tiles(args) => tiles::tiles(&args),
         Command::Alloc(args) => alloc::alloc(&args),
+        Command::Prove(args) => prove::prove(&args),
         Command::Check(args) => check::check(&args),
         Command::Reduce(args) => reduce::reduce(&args),
         Command::Rules(args) => rules::rules(&args),

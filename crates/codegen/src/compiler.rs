@@ -10,7 +10,7 @@ use kingpost_ir::analyses::Analyses;
 use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::{I64, Type};
 use kingpost_ir::verifier::{TargetInfo, Verifier};
-use kingpost_mach::settings::{OptLevel, Settings};
+use kingpost_mach::settings::{OptLevel, SettingError, Settings, ValidateCode};
 use kingpost_mach::{Code, EmitOptions, Emitter, Guard, Listing, LowerState};
 use kingpost_opt::Optimizer;
 use kingpost_regalloc::{Allocation, Allocator, RegClass};
@@ -81,6 +81,8 @@ pub(crate) struct StageMemory {
     pub(crate) allocation: Allocation,
     pub(crate) checker: Checker,
     pub(crate) emitter: Emitter,
+    #[cfg(feature = "validate")]
+    pub(crate) proofs: crate::proofs::Proofs,
 }
 
 /// The allocator of one context. The mutex is never locked. It makes contexts [`Sync`], because allocators need not
@@ -119,6 +121,10 @@ impl Compiler {
     /// If a target, setting, flag or allocator does not exist or is not supported.
     pub fn new(triple: &Triple, mut settings: Settings, flags: &[String]) -> Result<Compiler, TargetError> {
         settings.check()?;
+        if settings.validate_code != ValidateCode::Off && !cfg!(feature = "validate") {
+            let value = settings.validate_code.to_string();
+            return Err(SettingError::Unsupported { key: "validate_code", value }.into());
+        }
         if settings.verify_each {
             (settings.enable_verifier, settings.regalloc_checker) = (true, true);
         }
@@ -249,6 +255,11 @@ impl Compiler {
             || options.stop_after.is_some()
     }
 
+    /// Returns `true` if the emitted code is proved.
+    pub(crate) fn validates(&self) -> bool {
+        self.settings.validate_code != ValidateCode::Off
+    }
+
     /// Returns the facts about the target that the verifier needs.
     pub fn target_info(&self) -> TargetInfo {
         TargetInfo::new(Some(self.pointer_type())).with(|target| {
@@ -264,6 +275,7 @@ impl Compiler {
             options.block_padding = self.settings.block_padding();
             options.function_align = (1 << self.settings.log2_min_function_alignment).max(fetch);
             options.block_offsets = self.settings.machine_code_cfg_info;
+            options.block_heads = self.validates();
             options.keep_frame_pointer = self.settings.preserve_frame_pointers;
         })
     }
@@ -289,6 +301,8 @@ impl Compiler {
             allocator: OwnAllocator(Mutex::new(self.new_allocator())),
             allocation: Allocation::default(),
             checker: Checker::new(),
+            #[cfg(feature = "validate")]
+            proofs: crate::proofs::Proofs::default(),
         })
     }
 

@@ -37,6 +37,11 @@ pub enum CompileError {
         /// Report of the checker.
         report: String,
     },
+    /// The validator found no proof that the emitted code means what the function means.
+    Unproved {
+        /// Report of the validator.
+        report: String,
+    },
     /// A stage produced a result that breaks rules, so that the next stage cannot rely on it. This is a bug of the
     /// compiler, found by the setting `verify_each`.
     Broken {
@@ -96,6 +101,7 @@ impl fmt::Display for CompileError {
             CompileError::Rejected { allocator, report } => {
                 write!(f, "the checker rejects the allocation of `{allocator}`:\n{report}")
             }
+            CompileError::Unproved { report } => write!(f, "the emitted code is {report}"),
             CompileError::Stopped => f.write_str("stopped as asked"),
             CompileError::Broken { stage, report } => {
                 write!(f, "stage `{stage}` produced an invalid result:\n{report}")

@@ -10,6 +10,7 @@
 //! | `stage.rs`, `stages.rs` | the list of stages; timing, counting and dumps |
 //! | `expand/` | the stage that replaces target-neutral operations by simpler ones |
 //! | `select.rs`, `allocate.rs`, `emit.rs` | the stages from a function to machine code, its registers and its bytes |
+//! | `validate.rs`, `proofs.rs` | the stage that proves the emitted code, a feature of this crate |
 //! | `module/` | functions and data that are declared by name and refer to one another |
 //! | `allocators.rs` | the table of register allocators by name |
 //! | `targets.rs` | the table of instruction sets by architecture |
@@ -39,10 +40,14 @@ mod expand;
 pub mod module;
 mod options;
 mod pipeline;
+#[cfg(feature = "validate")]
+mod proofs;
 mod select;
 mod stage;
 mod stages;
 mod targets;
+#[cfg(feature = "validate")]
+mod validate;
 
 pub use allocators::{ALLOCATORS, AllocatorFactory, CHOICES, allocator, allocator_name};
 pub use batch::Batch;
@@ -81,6 +86,6 @@ pub mod compiled {
 pub mod settings {
     pub use kingpost_mach::settings::{
         AllocatedRegisters, LibcallCallConv, OptLevel, ProbestackStrategy, SettingError, Settings, StackSwitchModel,
-        TlsModel,
+        TlsModel, ValidateCode,
     };
 }

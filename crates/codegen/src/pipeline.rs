@@ -3,6 +3,8 @@
 use crate::compiler::{Compiler, StageMemory};
 use crate::error::CompileError;
 use crate::select::{self, Selected};
+#[cfg(feature = "validate")]
+use crate::validate;
 use crate::{allocate, emit, expand, stage::Stage, stages::Stages};
 use kingpost_ir::{Function, extfunc::FuncName, verifier::verify_links};
 use kingpost_mach::{ModuleBuffer, check_limit, settings::OptLevel, text, verify};
@@ -50,8 +52,14 @@ pub(crate) fn compile(
     s.dump(|| text::display(&func.name, &cx.code, None, compiler.isa().rows()).to_string());
 
     // Free the input, because allocation needs most memory and reads only the code.
-    cx.release_input(func, s.options);
+    if !compiler.validates() {
+        cx.release_input(func, s.options);
+    }
     compile_code(compiler, cx, &func.name, selected, module, s)?;
+
+    // Prove that the bytes mean what the function means.
+    #[cfg(feature = "validate")]
+    validate::run(compiler, cx, func, module, s)?;
     s.stats.clif_insts += clif_insts;
     Ok(())
 }

@@ -43,6 +43,7 @@ stages! {
     Regalloc "regalloc" "ra" "Assign every operand a register or a slot.";
     Check "check" "mach" "Prove the allocation right.";
     Emit "emit" "lst" "Lay out the frame and emit bytes.";
+    Validate "validate" "txt" "Prove that the bytes mean what the function means (validate_code).";
 }
 
 impl Stage {
@@ -64,7 +65,13 @@ impl Stage {
             Stage::Gvn => Some("simplify"),
             Stage::CodeMotion => Some("place"),
             Stage::Cleanup => Some("tidy"),
-            Stage::Verify | Stage::Expand | Stage::Lower | Stage::Regalloc | Stage::Check | Stage::Emit => None,
+            Stage::Verify
+            | Stage::Expand
+            | Stage::Lower
+            | Stage::Regalloc
+            | Stage::Check
+            | Stage::Emit
+            | Stage::Validate => None,
         }
     }
 

@@ -35,7 +35,7 @@ const ARROWS: &[(&str, &str)] = &[
     (
         "codegen",
         "checker ir isa-aarch64 isa-x64 mach opt regalloc regalloc-backtracking regalloc-fused regalloc-linear \
-         regalloc-spill-all regalloc-ssa",
+         regalloc-spill-all regalloc-ssa smt validate",
     ),
     // Both are forms of the module that `codegen` describes.
     ("emit-object", "codegen ir mach"),
@@ -60,6 +60,7 @@ const DEV_ARROWS: &[(&str, &str)] = &[
     ("interpreter", "reader"),
     ("opt", "interpreter reader rule-verify rules semantics smt testgen"),
     ("semantics", "interpreter reader"),
+    ("validate", "codegen reader"),
     ("jit", "emit-object reader regalloc"),
     ("isolate", "codegen ir mach reader"),
     ("emit-object", "reader regalloc"),

@@ -280,6 +280,15 @@ pub struct ValueConstant {
     pub bits: u64,
 }
 
+/// Head of an emitted block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BlockHead {
+    /// Number of the block in the machine code, [`Code::problem`](crate::Code::problem).
+    pub block: u32,
+    /// Offset of the first byte of the block.
+    pub offset: u32,
+}
+
 /// Edge between two emitted blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockEdge {
@@ -334,6 +343,8 @@ pub struct FrameInfo {
     pub body_offset: u32,
     /// Whether the prologue compares the stack pointer with a limit before the frame is complete.
     pub checks_limit: bool,
+    /// Offset of the user's stack slots in bytes above the stack pointer of the body.
+    pub slots_offset: u32,
 }
 
 /// Guards of the control flow of a function that linkers and loaders have to know.
@@ -463,6 +474,8 @@ pools! {
     unwind: UnwindSite,
     /// Offsets of the emitted blocks.
     blocks: u32,
+    /// Heads of the emitted blocks, by offset.
+    block_heads: BlockHead,
     /// Edges between the emitted blocks, block by block.
     block_edges: BlockEdge,
 }

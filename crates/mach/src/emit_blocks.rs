@@ -55,6 +55,9 @@ impl Blocks<'_> {
             if options.block_offsets {
                 encode.block_offsets(block);
             }
+            if options.block_heads {
+                encode.buffer.block_head(Label::new(block.index()));
+            }
             encode.buffer.listing.set_origin(Origin::Frame);
             if let (Some(pad), Ok(_)) = (landing_pad, pads.binary_search(&block.as_u32())) {
                 pad(encode.buffer);

@@ -76,6 +76,8 @@ pub struct EmitOptions {
     pub function_align: u32,
     /// Whether the offsets of blocks and the edges between them are recorded.
     pub block_offsets: bool,
+    /// Whether the heads of blocks are recorded.
+    pub block_heads: bool,
     /// Whether every function sets up a frame pointer.
     pub keep_frame_pointer: bool,
 }

@@ -95,9 +95,9 @@ pub use branching::Branching;
 pub use buffer::{BranchForms, Buffer, JumpTable, JumpTables, Label, LastTwoWords, NoBranches, Reach, Target};
 pub use code::{Annotation, CallExits, Code, Handler, LimitStep, StackLimit, SymbolRef};
 pub use compiled::{
-    BlockEdge, CallSite, CompiledFunction, ContextPlace, ControlFlowGuards, DebugTag, DebugTagSite, FrameInfo,
-    FunctionHead, FunctionView, HandlerSite, KeyedSlot, ModuleBuffer, PatchableCall, Reloc, RelocKind, SrcLocSite,
-    StackMapEntry, SymbolName, TrapSite, UnwindOp, UnwindSite, ValueConstant, ValueSite,
+    BlockEdge, BlockHead, CallSite, CompiledFunction, ContextPlace, ControlFlowGuards, DebugTag, DebugTagSite,
+    FrameInfo, FunctionHead, FunctionView, HandlerSite, KeyedSlot, ModuleBuffer, PatchableCall, Reloc, RelocKind,
+    SrcLocSite, StackMapEntry, SymbolName, TrapSite, UnwindOp, UnwindSite, ValueConstant, ValueSite,
 };
 pub use cpu_flags::{CpuFeatures, FlagError};
 pub use data::{DataFault, DataObject, DataPointer, Placement};

@@ -61,6 +61,10 @@ choice! {
     }
 }
 choice! {
+    /// Proof that the emitted code means what the function means.
+    ValidateCode { Off = "off", Terms = "terms", Solver = "solver" }
+}
+choice! {
     /// Strategy for probing large frames.
     ProbestackStrategy { Outline = "outline", Inline = "inline" }
 }
@@ -169,7 +173,7 @@ macro_rules! parsed {
         })+
     };
 }
-parsed!(OptLevel, AllocatedRegisters, TlsModel, StackSwitchModel, LibcallCallConv, ProbestackStrategy);
+parsed!(OptLevel, AllocatedRegisters, TlsModel, StackSwitchModel, LibcallCallConv, ProbestackStrategy, ValidateCode);
 
 /// Returns the boolean that the text of a setting spells.
 pub fn parse_bool(value: &str) -> Option<bool> {
@@ -252,6 +256,7 @@ settings! {
     regalloc_registers: AllocatedRegisters = AllocatedRegisters::All, "`few` allocates only registers that instructions and calling conventions require, to test allocators under pressure.";
     regalloc_checker: bool = false, "Check each allocation before code is emitted; an incorrect one is an error.";
     verify_each: bool = false, "Verify the output of every stage before the next one reads it; the checker verifies allocations.";
+    validate_code: ValidateCode = ValidateCode::Off, "Prove that the emitted code means what the function means; `solver` asks z3 where `terms` do not decide.";
     regalloc_verbose_logs: bool = false, "Log the allocation problem and its solution.";
     enable_alias_analysis: bool = true, "Remove redundant loads; with `opt_level=none` only loads of constant memory.";
     enable_inlining: bool = true, "With `opt_level=speed`, replace calls of a module's small functions by their bodies.";

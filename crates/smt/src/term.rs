@@ -119,6 +119,8 @@ pub struct Terms {
     names: Vec<String>,
     variables: HashMap<String, Term>,
     raw: bool,
+    /// Whether terms have the further normal forms of machine code.
+    of_code: bool,
 }
 
 impl Terms {
@@ -130,6 +132,17 @@ impl Terms {
     /// Creates an empty arena whose constructors do not simplify. Tests compare simplified terms with it.
     pub fn raw() -> Terms {
         Terms { raw: true, ..Terms::default() }
+    }
+
+    /// Creates an empty arena whose constructors simplify, and give terms of machine code further normal forms. Terms of
+    /// rules do without, because solvers need not be asked about the rules that these forms decide.
+    pub fn for_code() -> Terms {
+        Terms { of_code: true, ..Terms::default() }
+    }
+
+    /// Returns `true` if terms have the further normal forms of machine code.
+    pub(crate) fn is_of_code(&self) -> bool {
+        self.of_code
     }
 
     /// Returns `true` if the constructors simplify.

@@ -1,1 +1,52 @@
 //! Proves that the bytes of a compiled function mean what the function means.
+//!
+//! ```text
+//! function %f(i64) -> i64 {           00: add x0, x0, x0, lsl #1
+//! block0(v0: i64):                    04: ret
+//!     v1 = imul_imm v0, 3
+//!     return v1                       proved: x0 + (x0 << 1) at the return is v0 * 3
+//! }
+//! ```
+//!
+//! Each path from the head of a block to the next head is executed with terms in place of numbers, by the meanings of
+//! `machine-semantics`. It must perform the effects of the block in order, and arrive where the function continues. The
+//! relation between values and places at each head is inferred, and proved by induction over the paths.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `input.rs` | compiled code and its tables: [`Code`] |
+//! | `clif.rs` | the function as terms and effects |
+//! | `live.rs` | values that may be needed at a head |
+//! | `abi.rs` | calling conventions, from the standards' text |
+//! | `machine.rs` | the two instruction sets under one interface |
+//! | `frame.rs` | memory of the frame |
+//! | `path.rs` | a path, and the effects that its instructions perform |
+//! | `relation.rs` | places of values at a head |
+//! | `calls.rs` | calls and returns |
+//! | `symbols.rs` | addresses of symbols, and constants in memory |
+//! | `prove.rs` | the proof: [`prove`] |
+//! | `equal.rs` | equality of terms: normal forms, models, a solver |
+//! | `error.rs` | verdicts and their reasons |
+//!
+//! A proof trusts the meanings of the function and of instructions, the decoder, the conventions, this crate, the
+//! normal forms of `smt` or the solver, the linker, and that addresses of the function do not point into its frame
+//! outside of its stack slots. It trusts no part of the compiler.
+
+mod abi;
+mod calls;
+mod clif;
+mod equal;
+mod error;
+mod frame;
+mod input;
+mod live;
+mod machine;
+mod path;
+mod prove;
+mod relation;
+mod symbols;
+
+pub use equal::Decisions;
+pub use error::{Fault, Feature, Finding, Verdict};
+pub use input::{Code, Machine, Relocation, RelocationKind, Symbol};
+pub use prove::{Report, prove};

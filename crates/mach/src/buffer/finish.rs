@@ -16,7 +16,7 @@
 
 use super::tables::ENTRY_BYTES;
 use super::{BranchForms, Buffer, JumpTables, Label, Reach, Reference, Target, UNBOUND};
-use crate::compiled::{BlockEdge, FunctionHead, HandlerSite, ModuleBuffer, SymbolName};
+use crate::compiled::{BlockEdge, BlockHead, FunctionHead, HandlerSite, ModuleBuffer, SymbolName};
 use kingpost_regalloc::sort::sort;
 
 /// Number of rounds of growth before each shortest encoding is given up, and again before each second one.
@@ -75,6 +75,8 @@ impl Buffer {
         append(&mut pools.unwind, &self.unwind);
         append(&mut pools.blocks, &self.block_starts);
         let offset = |label: u32| self.labels[label as usize];
+        let heads = self.block_heads.iter();
+        pools.block_heads.extend(heads.map(|head| BlockHead { block: head.0, offset: offset(head.0) }));
         let edges = self.block_edges.iter();
         pools.block_edges.extend(edges.map(|edge| BlockEdge { from: offset(edge.from), to: offset(edge.to) }));
         let data_offset = self.table_offsets.first().copied().unwrap_or((pools.code.len() - base) as u32);

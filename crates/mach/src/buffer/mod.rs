@@ -103,6 +103,8 @@ pub struct Buffer {
     variables: Vec<Arc<str>>,
     unwind: Vec<UnwindSite>,
     block_starts: Vec<u32>,
+    /// Labels of the blocks whose heads are recorded.
+    block_heads: Vec<Label>,
     /// Until the function is completed, the offset of a block is the number of its label.
     block_edges: Vec<BlockEdge>,
     table_offsets: Vec<u32>,
@@ -146,6 +148,7 @@ impl Buffer {
         self.variables.clear();
         self.unwind.clear();
         self.block_starts.clear();
+        self.block_heads.clear();
         self.block_edges.clear();
         self.table_offsets.clear();
         self.bound.clear();
@@ -417,6 +420,11 @@ impl Buffer {
     pub fn block_start(&mut self) {
         let offset = self.at();
         self.block_starts.push(offset);
+    }
+
+    /// Records the head of a block.
+    pub fn block_head(&mut self, block: Label) {
+        self.block_heads.push(block);
     }
 
     /// Records an edge between two blocks.

@@ -339,6 +339,11 @@ impl LowerState {
         self.order.blocks()
     }
 
+    /// Returns the offset of a stack slot of the code made last in the area of stack slots, in bytes.
+    pub fn slot_offset(&self, slot: kingpost_ir::StackSlot) -> u64 {
+        self.slot_offsets[slot]
+    }
+
     /// Returns the registers of a value in the code made last, low part first. There are none if no instruction
     /// needed it in a register.
     pub fn registers(&self, value: Value) -> impl Iterator<Item = VReg> {

@@ -152,6 +152,11 @@ impl Terms {
                 let ones = self.constant(Bits::ones(width));
                 return self.ite(small, shifted, ones);
             }
+            if self.is_of_code()
+                && let Some(normal) = self.code_udiv(a, b)
+            {
+                return normal;
+            }
         }
         self.plain_binary(Op::Udiv, a, b, self.sort(a))
     }
@@ -172,6 +177,9 @@ impl Terms {
         {
             let mask = self.constant(bits.add(Bits::ones(bits.width())));
             return self.bit_and(a, mask);
+        }
+        if self.is_of_code() && self.bits(a).is_none_or(|_| self.bits(b).is_none()) {
+            return self.code_remainder(Op::Udiv, a, b);
         }
         self.plain_binary(Op::Urem, a, b, self.sort(a))
     }
@@ -215,6 +223,9 @@ impl Terms {
             let quotient = self.sdiv(a, b);
             let product = self.mul(quotient, b);
             return self.sub(a, product);
+        }
+        if self.is_of_code() && self.bits(a).is_none_or(|_| self.bits(b).is_none()) {
+            return self.code_remainder(Op::Sdiv, a, b);
         }
         self.plain_binary(Op::Srem, a, b, self.sort(a))
     }

@@ -10,6 +10,11 @@ impl Terms {
             return self.plain_binary(Op::Shl, a, by, self.sort(a));
         }
         if let Some(amount) = self.bits(by) {
+            if self.is_of_code()
+                && let Some(normal) = self.code_shift_left(a, amount)
+            {
+                return normal;
+            }
             if let Node::Binary(Op::Lshr | Op::Ashr, inner, back) = self.node(a)
                 && back == by
             {
@@ -43,6 +48,11 @@ impl Terms {
             let width = amount.width();
             if amount.unsigned() >= u128::from(width) {
                 return self.number(width, 0);
+            }
+            if self.is_of_code()
+                && let Some(normal) = self.code_shift(Op::ZeroExtend, a, amount)
+            {
+                return normal;
             }
             match self.node(a) {
                 Node::Binary(Op::Lshr, inner, first) => {
@@ -105,6 +115,11 @@ impl Terms {
                 let most = self.number(width, u128::from(width - 1));
                 return self.ashr(a, most);
             }
+            if self.is_of_code()
+                && let Some(normal) = self.code_shift(Op::SignExtend, a, amount)
+            {
+                return normal;
+            }
             if let Node::Binary(Op::Ashr, inner, first) = self.node(a)
                 && let Some(first) = self.bits(first)
             {
@@ -120,6 +135,12 @@ impl Terms {
         if self.simplifies() {
             if self.bits(a).is_some_and(Bits::is_zero) {
                 return a;
+            }
+            if self.is_of_code()
+                && self.bits(by).is_none()
+                && let Some(normal) = self.code_shift_by(op, a, by)
+            {
+                return normal;
             }
             if let Node::Binary(inner_op, inner, first) = self.node(a)
                 && inner_op == op
@@ -159,7 +180,7 @@ impl Terms {
         self.bitwise(Op::BitXor, a, b)
     }
 
-    fn bitwise(&mut self, op: Op, a: Term, b: Term) -> Term {
+    pub(super) fn bitwise(&mut self, op: Op, a: Term, b: Term) -> Term {
         let sort = self.sort(a);
         if !self.simplifies() || (self.bits(a).is_some() && self.bits(b).is_some()) {
             return self.plain_binary(op, a, b, sort);
@@ -168,6 +189,12 @@ impl Terms {
         let (a, b) = if self.bits(a).is_some() || (self.bits(b).is_none() && a < b) { (a, b) } else { (b, a) };
         if a == b {
             return if op == Op::BitXor { self.number(self.width(a), 0) } else { a };
+        }
+        if self.is_of_code()
+            && !self.bits(a).is_some_and(|mask| mask.is_zero() || mask.is_ones())
+            && let Some(normal) = self.code_bitwise(op, a, b)
+        {
+            return normal;
         }
         if let Some(mask) = self.bits(a) {
             return self.masked(op, mask, b);

@@ -40,6 +40,11 @@ impl Terms {
                 let value = difference.constant.neg().mul(inverse(factor));
                 return self.eq_constant(term, value);
             }
+            [(term, factor)] if self.is_of_code() => {
+                if let Some(normal) = self.code_eq_scaled(term, factor, difference.constant.neg()) {
+                    return normal;
+                }
+            }
             _ => {}
         }
         let zero = Bits::new(difference.constant.width(), 0);
@@ -132,6 +137,12 @@ impl Terms {
             {
                 return self.ult(x, y);
             }
+            if self.is_of_code()
+                && self.value(a).is_none_or(|_| self.value(b).is_none())
+                && let Some(normal) = self.code_less(Op::Ult, a, b)
+            {
+                return normal;
+            }
         }
         self.plain_binary(Op::Ult, a, b, Sort::Bool)
     }
@@ -161,6 +172,12 @@ impl Terms {
                 && self.sort(x) == self.sort(y)
             {
                 return self.slt(x, y);
+            }
+            if self.is_of_code()
+                && self.value(a).is_none_or(|_| self.value(b).is_none())
+                && let Some(normal) = self.code_less(Op::Slt, a, b)
+            {
+                return normal;
             }
         }
         self.plain_binary(Op::Slt, a, b, Sort::Bool)

@@ -38,6 +38,11 @@ impl Terms {
             if self.is_negation(a, b) {
                 return self.bool(false);
             }
+            if self.is_of_code()
+                && let Some(normal) = self.code_and(a, b)
+            {
+                return normal;
+            }
             return self.intern(Node::Binary(Op::And, a, b), Sort::Bool);
         }
         self.plain_binary(Op::And, a, b, Sort::Bool)
@@ -93,6 +98,11 @@ impl Terms {
             let then = self.implies(condition, a);
             let otherwise = self.or(condition, b);
             return self.and(then, otherwise);
+        }
+        if self.is_of_code()
+            && let Some(normal) = self.code_ite(condition, a, b)
+        {
+            return normal;
         }
         self.intern(Node::Ternary(Op::Ite, condition, a, b), sort)
     }

@@ -15,9 +15,11 @@
 //! | `width.rs` | concatenation, extraction, extension |
 //! | `float_order.rs` | order of floats |
 //! | `count.rs` | operations composed of others: rotations, counts and orders of bits |
+//! | `code.rs` | further normal forms, for machine code |
 
 mod arithmetic;
 mod bitwise;
+mod code;
 mod compare;
 mod count;
 mod float_order;
@@ -161,7 +163,7 @@ mod tests {
     /// Adds a random term to both arenas.
     fn step(random: &mut Random, arenas: &mut [Terms; 2], pool: &mut Vec<[Term; 2]>, width: u32) {
         let [a, b, c] = [0; 3].map(|_| pool[random.below(pool.len())]);
-        let choice = random.below(24);
+        let choice = random.below(28);
         let (value, inner) = (random.below(1 << width.min(10)) as u128, 1 + random.below(width as usize) as u32);
         let (op, compare) = (BINARY[random.below(BINARY.len())], COMPARE[random.below(COMPARE.len())]);
         let build = |i: usize, terms: &mut Terms| match choice {
@@ -179,6 +181,31 @@ mod tests {
             7 => {
                 let both = terms.concat(a[i], b[i]);
                 terms.extract(both, inner, width)
+            }
+            // Fields of fields: shifted, masked and joined.
+            24 => {
+                let [low, high] = [(a[i], 0, inner), (b[i], width - inner, inner)]
+                    .map(|(x, from, count)| terms.extract(x, from, count));
+                let wide = terms.concat(low, high);
+                let cut = terms.extract(wide, inner / 2, inner);
+                terms.sign_extend(cut, width)
+            }
+            25 => {
+                let mask = terms
+                    .constant(Bits::ones(inner).zero_extend(width).shl(Bits::new(width, value % u128::from(width))));
+                terms.bit_and(a[i], mask)
+            }
+            26 => {
+                let (up, down) = (terms.number(width, u128::from(width - inner)), terms.number(width, inner.into()));
+                let (high, low) = (terms.shl(a[i], down), terms.lshr(b[i], up));
+                terms.bit_or(high, low)
+            }
+            27 => {
+                let bound = terms.number(width, value);
+                let (less, equal) = (terms.binary(compare, bound, a[i]), terms.eq(a[i], bound));
+                let differ = terms.not(equal);
+                let both = terms.and(less, differ);
+                terms.ite(both, a[i], b[i])
             }
             8..=11 => {
                 let condition = terms.binary(compare, a[i], b[i]);
@@ -206,10 +233,19 @@ mod tests {
 
     #[test]
     fn simplified_terms_have_the_value_of_raw_ones() {
+        compare_with_raw(Terms::new);
+    }
+
+    #[test]
+    fn terms_of_code_have_the_value_of_raw_ones() {
+        compare_with_raw(Terms::for_code);
+    }
+
+    fn compare_with_raw(arena: fn() -> Terms) {
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
         for case in 0..450 {
             let width = [1, 2, 3, 4, 5, 8, 13, 33, 64][case % 9];
-            let mut arenas = [Terms::new(), Terms::raw()];
+            let mut arenas = [arena(), Terms::raw()];
             let mut pool: Vec<[Term; 2]> = ["x", "y", "z"]
                 .map(|name| [arenas[0].var(name, Sort::Bits(width)), arenas[1].var(name, Sort::Bits(width))])
                 .to_vec();

@@ -7,6 +7,11 @@ impl Terms {
     /// Returns the concatenation of `high` and `low`.
     pub fn concat(&mut self, high: Term, low: Term) -> Term {
         let sort = Sort::Bits(self.width(high) + self.width(low));
+        if self.is_of_code()
+            && let Some(normal) = self.code_concat(high, low)
+        {
+            return normal;
+        }
         self.plain_binary(Op::Concat, high, low, sort)
     }
 
@@ -33,6 +38,11 @@ impl Terms {
                 }
                 _ => {}
             }
+            if self.is_of_code()
+                && let Some(normal) = self.code_extract(a, low, width)
+            {
+                return normal;
+            }
         }
         self.plain_unary(Op::Extract { low }, a, Sort::Bits(width))
     }
@@ -45,6 +55,10 @@ impl Terms {
         }
         match self.node(a) {
             Node::Unary(Op::ZeroExtend, inner) if self.simplifies() => self.zero_extend(inner, width),
+            Node::Ternary(..) if self.is_of_code() => match self.code_extend(Op::ZeroExtend, a, width) {
+                Some(normal) => normal,
+                None => self.plain_unary(Op::ZeroExtend, a, Sort::Bits(width)),
+            },
             _ => self.plain_unary(Op::ZeroExtend, a, Sort::Bits(width)),
         }
     }
@@ -58,6 +72,10 @@ impl Terms {
         match self.node(a) {
             Node::Unary(Op::SignExtend, inner) if self.simplifies() => self.sign_extend(inner, width),
             Node::Unary(Op::ZeroExtend, inner) if self.simplifies() => self.zero_extend(inner, width),
+            Node::Ternary(..) if self.is_of_code() => match self.code_extend(Op::SignExtend, a, width) {
+                Some(normal) => normal,
+                None => self.plain_unary(Op::SignExtend, a, Sort::Bits(width)),
+            },
             _ => self.plain_unary(Op::SignExtend, a, Sort::Bits(width)),
         }
     }

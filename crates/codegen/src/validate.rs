@@ -1,0 +1,126 @@
+//! Proof of the emitted code: the stage of the setting `validate_code`.
+//!
+//! Converts the tables of a compiled function to the form that the validator reads. The validator trusts none of them.
+
+use crate::compiler::{Compiler, Context, StageMemory};
+use crate::error::CompileError;
+use crate::stage::Stage;
+use crate::stages::Stages;
+use kingpost_ir::Function;
+use kingpost_mach::block_order::MachineBlock;
+use kingpost_mach::settings::ValidateCode;
+use kingpost_mach::{FunctionView, LowerState, ModuleBuffer, Reloc, RelocKind, SymbolName};
+use kingpost_validate::{Code, Machine, Relocation, RelocationKind, Report, Symbol, Verdict, prove};
+use std::sync::PoisonError;
+use std::time::Duration;
+use target_lexicon::Architecture;
+
+/// Limit of the solver's processor time for one obligation.
+const SOLVER_LIMIT: Duration = Duration::from_secs(2);
+
+/// Proves that the function emitted last means what `func` means, if the setting `validate_code` is on.
+pub(crate) fn run(
+    compiler: &Compiler,
+    cx: &mut StageMemory,
+    func: &Function,
+    module: &mut ModuleBuffer,
+    s: &mut Stages<'_>,
+) -> Result<(), CompileError> {
+    cx.proofs.report = None;
+    let mode = compiler.settings().validate_code;
+    let ends_before = |last: Stage| (last as usize) < Stage::Validate as usize;
+    if mode == ValidateCode::Off || s.options.stop_after.is_some_and(ends_before) {
+        return Ok(());
+    }
+    let StageMemory { proofs, lowering, .. } = cx;
+    let view = module.function(module.len() - 1);
+    let report = s.run::<Report, CompileError>(Stage::Validate, || {
+        let code = code(compiler, lowering, func, &view);
+        let solver = proofs.solver.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let solver = (mode == ValidateCode::Solver).then_some((solver, SOLVER_LIMIT));
+        Ok(prove(func, &code, solver))
+    });
+    let report = report.inspect_err(|_| module.pop_function())?;
+    s.dump(|| format!("{}: {}\n", func.name, report.verdict));
+    let result = match &report.verdict {
+        Verdict::Proved | Verdict::OutOfScope(_) => Ok(()),
+        verdict @ (Verdict::Refuted(_) | Verdict::NotProved(_)) => {
+            Err(CompileError::Unproved { report: verdict.to_string() })
+        }
+    };
+    proofs.report = Some(report);
+    if result.is_err() {
+        module.pop_function();
+    }
+    result
+}
+
+impl Context {
+    /// Returns the report on the function compiled last, if the setting `validate_code` is on and the function was
+    /// emitted.
+    pub fn proof(&self) -> Option<&Report> {
+        self.stages.get().proofs.report.as_ref()
+    }
+}
+
+impl Compiler {
+    /// Returns the code of the function that `cx` compiled last, with its tables, as the validator reads it. `func` is
+    /// the function after its compilation. The setting `validate_code` must be on.
+    pub fn code_to_prove<'a>(&self, cx: &Context, func: &Function, view: &FunctionView<'a>) -> Code<'a> {
+        code(self, cx.lowering(), func, view)
+    }
+}
+
+fn code<'a>(compiler: &Compiler, lowering: &LowerState, func: &Function, view: &FunctionView<'a>) -> Code<'a> {
+    let machine = match compiler.triple().architecture {
+        Architecture::Aarch64(_) => Machine::Aarch64,
+        _ => Machine::X64,
+    };
+    let origins = lowering.machine_blocks();
+    let heads = view.block_heads.iter().filter_map(|head| match origins.get(head.block as usize) {
+        Some(MachineBlock::Ir(block)) => Some((*block, head.offset)),
+        _ => None,
+    });
+    let frame = view.function.head.frame;
+    let bottom = i64::from(frame.slots_offset) - i64::from(frame.size);
+    Code {
+        machine,
+        bytes: view.code,
+        end: view.function.data_offset,
+        heads: heads.collect(),
+        traps: view.traps.iter().map(|site| (site.offset, site.code)).collect(),
+        relocations: view.relocs.iter().map(|reloc| relocation(reloc, view.symbols)).collect(),
+        slots: func.stack_slots.keys().map(|slot| bottom + lowering.slot_offset(slot) as i64).collect(),
+    }
+}
+
+fn relocation(reloc: &Reloc, symbols: &[SymbolName]) -> Relocation {
+    let symbol = match &symbols[reloc.symbol as usize] {
+        SymbolName::Literal(literal) => Symbol::Literal(literal.bytes().to_vec()),
+        name => Symbol::Named(name.to_string()),
+    };
+    let kind = match reloc.kind {
+        RelocKind::Abs8 => RelocationKind::Address,
+        RelocKind::Abs4 => RelocationKind::Other("an absolute address of 32 bits"),
+        RelocKind::X86PcRel4 | RelocKind::X86CallPcRel4 | RelocKind::X86CallPltRel4 => RelocationKind::Distance,
+        RelocKind::X86GotPcRel4 => RelocationKind::PointerDistance,
+        RelocKind::Aarch64Call
+        | RelocKind::Aarch64AdrPage
+        | RelocKind::Aarch64AddLo12
+        | RelocKind::Aarch64Ld32Lo12
+        | RelocKind::Aarch64Ld64Lo12
+        | RelocKind::Aarch64Ld128Lo12
+        | RelocKind::Aarch64MovwG0
+        | RelocKind::Aarch64MovwG1
+        | RelocKind::Aarch64MovwG2
+        | RelocKind::Aarch64MovwG3 => RelocationKind::Address,
+        RelocKind::Aarch64AdrGotPage | RelocKind::Aarch64LdGotLo12 => RelocationKind::Pointer,
+        RelocKind::X86SecRel
+        | RelocKind::X86TlsGd
+        | RelocKind::Aarch64TlsDescAdrPage
+        | RelocKind::Aarch64TlsDescLdLo12
+        | RelocKind::Aarch64TlsDescAddLo12
+        | RelocKind::Aarch64TlsDescCall => RelocationKind::Other("a thread-local symbol"),
+    };
+    Relocation { offset: reloc.offset, kind, symbol, addend: reloc.addend }
+}

@@ -1,0 +1,420 @@
+//! Further normal forms for terms of machine code, where one value has many spellings: masks, shifts, extractions of
+//! fields, comparisons from flags. An arena has them if it was created by [`Terms::for_code`].
+//!
+//! | spelling | normal form |
+//! |---|---|
+//! | `x & 0xff0` | `zext(x[4..12]) << 4` |
+//! | `x >> 3`, logical or arithmetic, by a constant | `zext(x[3..])`, `sext(x[3..])` |
+//! | `(x >> 3) << 5` | `(x - zext(x[..3])) << 2` |
+//! | `(x + y)[..8]`, and products, bitwise operations, choices | `x[..8] + y[..8]` |
+//! | `zext(x) & y` | `zext(x & y[..8])` |
+//! | `x << 8 \| zext(y)` with `y` of at most 8 bits | `concat(x[..24], zext(y))` |
+//! | `zext(x) / zext(y)` | `zext(x / y)`, or all ones if `y` is zero |
+//! | `x % y` | `x - x / y * y` |
+//! | `concat(0, x)` | `zext(x)` |
+//! | `if c then zext(x) else zext(y)` | `zext(if c then x else y)` |
+//! | `2 < x` | `!(x < 3)` |
+//! | `x <= y && x != y` | `x < y` |
+
+use crate::bits::{Bits, Sort};
+use crate::term::{Node, Op, Term, Terms};
+
+impl Terms {
+    /// Returns `width` bits of a term from bit `low` on, if they are bits of its operands.
+    pub(super) fn code_extract(&mut self, a: Term, low: u32, width: u32) -> Option<Term> {
+        let end = low + width;
+        Some(match self.node(a) {
+            Node::Binary(op @ (Op::Add | Op::Mul), x, y) if low == 0 => {
+                let [x, y] = [x, y].map(|part| self.extract(part, 0, width));
+                self.binary(op, x, y)
+            }
+            Node::Unary(op @ (Op::Neg | Op::BitNot), x) if low == 0 => {
+                let x = self.extract(x, 0, width);
+                self.unary(op, x, Sort::Bits(width))
+            }
+            Node::Unary(Op::BitNot, x) => {
+                let x = self.extract(x, low, width);
+                self.bit_not(x)
+            }
+            Node::Binary(op @ (Op::BitAnd | Op::BitOr | Op::BitXor), x, y) => {
+                let [x, y] = [x, y].map(|part| self.extract(part, low, width));
+                self.binary(op, x, y)
+            }
+            Node::Ternary(Op::Ite, condition, x, y) => {
+                let [x, y] = [x, y].map(|part| self.extract(part, low, width));
+                self.ite(condition, x, y)
+            }
+            Node::Binary(Op::Shl, x, by) if self.bits(by).is_some() => {
+                let by = u32::try_from(self.bits(by)?.unsigned()).ok()?;
+                if low >= by {
+                    self.extract(x, low - by, width)
+                } else if end <= by {
+                    self.number(width, 0)
+                } else if low == 0 {
+                    let x = self.extract(x, 0, width);
+                    let by = self.number(width, by.into());
+                    self.shl(x, by)
+                } else {
+                    return None;
+                }
+            }
+            // A quotient of extensions has its low bits also where the divisor is zero, and where it overflows.
+            Node::Binary(Op::Sdiv, x, y) if low == 0 => match (self.node(x), self.node(y)) {
+                (Node::Unary(Op::SignExtend, x), Node::Unary(Op::SignExtend, y))
+                    if self.width(x) == width && self.width(y) == width =>
+                {
+                    self.sdiv(x, y)
+                }
+                _ => return None,
+            },
+            Node::Binary(Op::Shl, x, by) if low == 0 && self.bits(by).is_none() => {
+                let by = self.narrow_amount(by, width)?;
+                let x = self.extract(x, 0, width);
+                self.shl(x, by)
+            }
+            Node::Unary(Op::SignExtend, x) if low >= self.width(x) => {
+                let sign = self.extract(x, self.width(x) - 1, 1);
+                self.sign_extend(sign, width)
+            }
+            Node::Unary(op @ (Op::ZeroExtend | Op::SignExtend), x) if low > 0 && end > self.width(x) => {
+                let rest = self.extract(x, low, self.width(x) - low);
+                self.unary(op, rest, Sort::Bits(width))
+            }
+            Node::Binary(Op::Concat, x, y) if low < self.width(y) && end > self.width(y) => {
+                let at = self.width(y);
+                let (x, y) = (self.extract(x, 0, end - at), self.extract(y, low, at - low));
+                self.concat(x, y)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Returns the unsigned quotient of extensions as the extension of a quotient. A quotient by zero is all ones.
+    pub(super) fn code_udiv(&mut self, a: Term, b: Term) -> Option<Term> {
+        let width = self.width(a);
+        let narrow = self.zeros_above(a)?.max(self.zeros_above(b)?);
+        if narrow >= width || self.bits(a).is_some() && self.bits(b).is_some() {
+            return None;
+        }
+        let [x, y] = [a, b].map(|operand| self.extract(operand, 0, narrow));
+        let (zero, ones) = (self.number(narrow, 0), self.constant(Bits::ones(width)));
+        let by_zero = self.eq(y, zero);
+        let quotient = self.udiv(x, y);
+        let quotient = self.zero_extend(quotient, width);
+        Some(self.ite(by_zero, ones, quotient))
+    }
+
+    /// Returns the remainder, computed from the quotient as code does. It is the dividend for a zero divisor.
+    pub(super) fn code_remainder(&mut self, quotient: Op, a: Term, b: Term) -> Term {
+        let quotient = self.binary(quotient, a, b);
+        let product = self.mul(quotient, b);
+        self.sub(a, product)
+    }
+
+    /// Returns a concatenation as an extension or as one field.
+    pub(super) fn code_concat(&mut self, high: Term, low: Term) -> Option<Term> {
+        let (above, below) = (self.width(high), self.width(low));
+        if self.bits(high).is_some_and(Bits::is_zero) {
+            return Some(self.zero_extend(low, above + below));
+        }
+        let sign = self.extract(low, below - 1, 1);
+        if self.sign_extend(sign, above) == high {
+            return Some(self.sign_extend(low, above + below));
+        }
+        match (self.node(high), self.node(low)) {
+            (Node::Unary(Op::Extract { low: from }, x), Node::Unary(Op::Extract { low: first }, y))
+                if x == y && from == first + below =>
+            {
+                Some(self.extract(x, first, above + below))
+            }
+            // The low part is a whole value.
+            (Node::Unary(Op::Extract { low: from }, x), _) if from == below && self.width(x) > below => {
+                let whole = self.extract(x, 0, below);
+                (whole == low).then(|| self.extract(x, 0, above + below))
+            }
+            (Node::Unary(Op::ZeroExtend, x), _) => {
+                let inner = self.concat(x, low);
+                Some(self.zero_extend(inner, above + below))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the zero extension of a choice between constants as a choice.
+    pub(super) fn code_extend(&mut self, op: Op, a: Term, width: u32) -> Option<Term> {
+        match self.node(a) {
+            Node::Ternary(Op::Ite, condition, x, y) if self.bits(x).is_some() && self.bits(y).is_some() => {
+                let [x, y] = [x, y].map(|arm| self.unary(op, arm, Sort::Bits(width)));
+                Some(self.ite(condition, x, y))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns a shift right by a constant as the extension of a field.
+    pub(super) fn code_shift(&mut self, extension: Op, a: Term, amount: Bits) -> Option<Term> {
+        let width = amount.width();
+        let by = u32::try_from(amount.unsigned()).ok().filter(|&by| by > 0 && by < width)?;
+        let field = self.extract(a, by, width - by);
+        Some(self.unary(extension, field, Sort::Bits(width)))
+    }
+
+    /// Returns the amount of a shift in fewer bits, if it has only as many.
+    fn narrow_amount(&mut self, by: Term, width: u32) -> Option<Term> {
+        match self.node(by) {
+            Node::Unary(Op::ZeroExtend, inner) if self.width(inner) <= width => Some(self.zero_extend(inner, width)),
+            _ => None,
+        }
+    }
+
+    /// Returns a shift right of an extension by a variable amount as the extension of a shift. Amounts beyond the width
+    /// have equal results in every width.
+    pub(super) fn code_shift_by(&mut self, op: Op, a: Term, by: Term) -> Option<Term> {
+        let extension = if op == Op::Ashr { Op::SignExtend } else { Op::ZeroExtend };
+        let Node::Unary(found, inner) = self.node(a) else { return None };
+        if found != extension {
+            return None;
+        }
+        let narrow = self.narrow_amount(by, self.width(inner))?;
+        let shifted = self.binary(op, inner, narrow);
+        Some(self.unary(extension, shifted, self.sort(a)))
+    }
+
+    /// Returns a shift left of a shift right, or of a field whose further bits would be shifted out.
+    pub(super) fn code_shift_left(&mut self, a: Term, amount: Bits) -> Option<Term> {
+        let width = amount.width();
+        let by = u32::try_from(amount.unsigned()).ok().filter(|&by| by > 0 && by < width)?;
+        let Node::Unary(Op::ZeroExtend | Op::SignExtend, field) = self.node(a) else { return None };
+        let Node::Unary(Op::Extract { low }, x) = self.node(field) else { return None };
+        if self.width(x) != width {
+            return None;
+        }
+        if low == 0 && self.width(field) + by >= width {
+            let by = self.constant(amount);
+            return Some(self.shl(x, by));
+        }
+        if low > 0 && low <= by && self.width(field) + by >= width {
+            let below = self.extract(x, 0, low);
+            let below = self.zero_extend(below, width);
+            let cleared = self.sub(x, below);
+            let by = self.number(width, (by - low).into());
+            return Some(self.shl(cleared, by));
+        }
+        None
+    }
+
+    /// Returns a bitwise operation of extensions, of a constant mask, or of fields that do not overlap. `a` may be a
+    /// constant, `b` is none.
+    pub(super) fn code_bitwise(&mut self, op: Op, a: Term, b: Term) -> Option<Term> {
+        let width = self.width(a);
+        if op == Op::BitAnd
+            && let Some(mask) = self.bits(a)
+            && let Some(field) = self.masked_field(mask, b)
+        {
+            return Some(field);
+        }
+        for (x, y) in [(a, b), (b, a)] {
+            if let (Op::BitAnd, Node::Unary(Op::ZeroExtend, inner)) = (op, self.node(x)) {
+                let other = self.extract(y, 0, self.width(inner));
+                let both = self.bit_and(inner, other);
+                return Some(self.zero_extend(both, width));
+            }
+        }
+        if op != Op::BitAnd {
+            for (x, y) in [(a, b), (b, a)] {
+                if let Some(joined) = self.joined(x, y) {
+                    return Some(joined);
+                }
+            }
+            if let (Some(x), Some(y)) = (self.zeros_above(a), self.zeros_above(b))
+                && x.max(y) < width
+            {
+                let narrow = x.max(y);
+                let [a, b] = [a, b].map(|operand| self.extract(operand, 0, narrow));
+                let both = self.bitwise(op, a, b);
+                return Some(self.zero_extend(both, width));
+            }
+        }
+        match (self.node(a), self.node(b)) {
+            (Node::Unary(Op::SignExtend, x), Node::Unary(Op::SignExtend, y)) if self.sort(x) == self.sort(y) => {
+                let both = self.bitwise(op, x, y);
+                Some(self.sign_extend(both, width))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the number of low bits that may be set, if the term is a zero extension or a constant.
+    fn zeros_above(&self, a: Term) -> Option<u32> {
+        match self.node(a) {
+            Node::Unary(Op::ZeroExtend, inner) => Some(self.width(inner)),
+            _ => self.bits(a).map(|bits| (128 - bits.unsigned().leading_zeros()).max(1)),
+        }
+    }
+
+    /// Returns the bits of `b` under a mask of consecutive bits.
+    fn masked_field(&mut self, mask: Bits, b: Term) -> Option<Term> {
+        let (width, mask) = (mask.width(), mask.unsigned());
+        if mask == 0 {
+            return None;
+        }
+        let (low, count) = (mask.trailing_zeros(), mask.count_ones());
+        if mask >> low != u128::MAX >> (128 - count) || count == width {
+            return None;
+        }
+        if low + count == width {
+            // All but the lowest bits.
+            let below = self.extract(b, 0, low);
+            let below = self.zero_extend(below, width);
+            return Some(self.sub(b, below));
+        }
+        let field = self.extract(b, low, count);
+        let field = self.zero_extend(field, width);
+        let by = self.number(width, low.into());
+        Some(self.shl(field, by))
+    }
+
+    /// Returns `x | y` as a concatenation, if `x` is shifted left beyond the bits of `y`.
+    fn joined(&mut self, x: Term, y: Term) -> Option<Term> {
+        let (Node::Binary(Op::Shl, high, by), Node::Unary(Op::ZeroExtend, low)) = (self.node(x), self.node(y)) else {
+            return None;
+        };
+        let width = self.width(x);
+        let by = u32::try_from(self.bits(by)?.unsigned()).ok().filter(|&by| by < width && self.width(low) <= by)?;
+        let (high, low) = (self.extract(high, 0, width - by), self.zero_extend(low, by));
+        Some(self.concat(high, low))
+    }
+
+    /// Returns a choice between extensions as an extension of a choice.
+    pub(super) fn code_ite(&mut self, condition: Term, a: Term, b: Term) -> Option<Term> {
+        let width = self.bits_width(a)?;
+        // A choice by one condition after another is the first one.
+        if let Node::Ternary(Op::Ite, other, x, _) = self.node(a)
+            && other == condition
+        {
+            return Some(self.ite(condition, x, b));
+        }
+        if let Node::Ternary(Op::Ite, other, _, y) = self.node(b)
+            && other == condition
+        {
+            return Some(self.ite(condition, a, y));
+        }
+        // Both spellings of a minimum or a maximum choose by the order of the operands in the arena.
+        if let Node::Binary(op @ (Op::Ult | Op::Slt), x, y) = self.node(condition)
+            && ((x, y) == (a, b) || (x, y) == (b, a))
+            && self.bits(x).is_none()
+            && self.bits(y).is_none()
+            && x > y
+        {
+            let condition = self.binary(op, y, x);
+            return Some(self.ite(condition, b, a));
+        }
+        let (op, x, y) = match (self.node(a), self.node(b)) {
+            (Node::Unary(op @ (Op::ZeroExtend | Op::SignExtend), x), Node::Unary(other, y))
+                if op == other && self.sort(x) == self.sort(y) =>
+            {
+                (op, x, y)
+            }
+            (Node::Unary(Op::ZeroExtend, x), _) => {
+                let narrow = self.width(x);
+                let y = self.bits(b).filter(|bits| bits.unsigned() >> narrow == 0)?;
+                (Op::ZeroExtend, x, self.number(narrow, y.unsigned()))
+            }
+            (_, Node::Unary(Op::ZeroExtend, y)) => {
+                let narrow = self.width(y);
+                let x = self.bits(a).filter(|bits| bits.unsigned() >> narrow == 0)?;
+                (Op::ZeroExtend, self.number(narrow, x.unsigned()), y)
+            }
+            _ => return None,
+        };
+        let inner = self.ite(condition, x, y);
+        Some(self.unary(op, inner, Sort::Bits(width)))
+    }
+
+    /// Returns a comparison `a < b` of extensions as one of fewer bits, and moves constants to the right.
+    pub(super) fn code_less(&mut self, op: Op, a: Term, b: Term) -> Option<Term> {
+        let is_signed = op == Op::Slt;
+        if let Some(constant) = self.bits(a) {
+            // The greatest number is less than no other, which the caller has decided.
+            let next = self.constant(constant.add(Bits::new(constant.width(), 1)));
+            let below = self.binary(op, b, next);
+            return Some(self.not(below));
+        }
+        let width = self.width(a);
+        let zero_extended = |terms: &Terms, term| match terms.node(term) {
+            Node::Unary(Op::ZeroExtend, inner) => Some(inner),
+            _ => None,
+        };
+        match (zero_extended(self, a), zero_extended(self, b)) {
+            (Some(x), Some(y)) => {
+                let narrow = self.width(x).max(self.width(y));
+                let [x, y] = [x, y].map(|operand| self.zero_extend(operand, narrow));
+                return Some(self.ult(x, y));
+            }
+            (Some(x), None) => {
+                if let Some(limit) = self.bits(b) {
+                    let narrow = self.width(x);
+                    return Some(match (is_signed && limit.signed() <= 0, limit.unsigned() >> narrow == 0) {
+                        (true, _) => self.bool(false),
+                        (_, true) => {
+                            let limit = self.number(narrow, limit.unsigned());
+                            self.ult(x, limit)
+                        }
+                        _ => self.bool(true),
+                    });
+                }
+            }
+            _ => {}
+        }
+        if is_signed && let (Node::Unary(Op::SignExtend, x), Some(limit)) = (self.node(a), self.bits(b)) {
+            let narrow = self.width(x);
+            let cut = limit.extract(0, narrow);
+            if cut.sign_extend(width) == limit {
+                let limit = self.constant(cut);
+                return Some(self.slt(x, limit));
+            }
+            return Some(self.bool(limit.signed() > 0));
+        }
+        None
+    }
+
+    /// Returns `x <= y && x != y` and `x < n && x != n - 1` as one comparison.
+    pub(super) fn code_and(&mut self, a: Term, b: Term) -> Option<Term> {
+        for (order, differ) in [(a, b), (b, a)] {
+            let Node::Unary(Op::Not, equal) = self.node(differ) else { continue };
+            match self.node(order) {
+                Node::Unary(Op::Not, less) => {
+                    let Node::Binary(op @ (Op::Ult | Op::Slt), x, y) = self.node(less) else { continue };
+                    if self.eq(x, y) == equal {
+                        return Some(self.binary(op, y, x));
+                    }
+                }
+                Node::Binary(op @ (Op::Ult | Op::Slt), x, y) => {
+                    let Some(limit) = self.bits(y) else { continue };
+                    let most = self.constant(limit.add(Bits::ones(limit.width())));
+                    if self.eq(x, most) == equal {
+                        return Some(self.binary(op, x, most));
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Returns an equality of a scaled extension with a constant as one of its operand.
+    pub(super) fn code_eq_scaled(&mut self, term: Term, factor: Bits, constant: Bits) -> Option<Term> {
+        let Node::Unary(Op::ZeroExtend, inner) = self.node(term) else { return None };
+        let by = factor.power_of_two()?;
+        let narrow = self.width(inner);
+        if narrow + by > factor.width() {
+            return None;
+        }
+        let value = constant.unsigned() >> by;
+        if value << by != constant.unsigned() || value >> narrow != 0 {
+            return Some(self.bool(false));
+        }
+        let value = self.number(narrow, value);
+        Some(self.eq(inner, value))
+    }
+}

@@ -1,0 +1,168 @@
+//! Calls and returns: arguments, results, the stack pointer, the frame chain, and registers that calls preserve.
+
+use crate::abi::{self, Place as Passing};
+use crate::clif::Effect;
+use crate::equal::Conditions;
+use crate::error::Fault;
+use crate::path::{Failure, Path, pass_over, require_equal};
+use crate::prove::{Proof, Stop};
+use crate::relation::is_invariant;
+use kingpost_ir::signature::ArgumentExtension;
+use kingpost_machine_semantics::State;
+use kingpost_smt::{Term, Terms};
+
+impl Proof<'_, '_> {
+    /// Requires a call to be the next effect of the function, and continues after it.
+    pub(crate) fn call(&mut self, path: &mut Path, effects: &[Effect], callee: Term) -> Result<(), Stop> {
+        let wanted = |effect: &Effect| matches!(effect, Effect::Call(_));
+        let index = pass_over(self.terms, self.judge, effects, &path.conditions, &mut path.progress, wanted)?;
+        let Some(index) = index else { return Err(Stop::from(Failure::from(Fault::Call))) };
+        let Effect::Call(call) = &effects[index] else { return Err(Stop::from(Failure::from(Fault::Call))) };
+        path.progress.perform(index);
+        require_equal(self.terms, self.judge, &path.conditions, (callee, call.callee), Fault::Callee)?;
+        let signature = &self.func.dfg.signatures[call.signature];
+        let machine = self.around.code.machine;
+        let convention = abi::convention(machine, signature).map_err(Stop::Feature)?;
+        let pointer = path.state.general[machine.stack_pointer()];
+        // The stack pointer before the call instruction.
+        let stack = self.around.frame_offset(self.terms, pointer).ok_or(Failure::from(Fault::StackAlignment))?;
+        let stack = stack + machine.pushed_by_call();
+        // The caller's stack pointer is aligned before its call instruction.
+        if (stack - self.around.caller) % 16 != 0 {
+            return Err(Failure::from(Fault::StackAlignment).into());
+        }
+        let arguments_end = stack + convention.stack_bytes;
+        if self.around.slots.iter().any(|&(start, end)| start < end && start < arguments_end) {
+            return Err(Failure::from(Fault::SlotBelowStackPointer).into());
+        }
+        for (number, (passed, &argument)) in convention.arguments.iter().zip(&call.arguments).enumerate() {
+            let content = match passed.place {
+                Passing::General(register) => Some(path.state.general[register]),
+                Passing::Vector(register) => Some(path.state.vector[register][0]),
+                Passing::Stack(offset) => {
+                    let bytes = i64::from(passed.width.div_ceil(8));
+                    path.frame.load(self.terms, stack + offset, bytes)
+                }
+            };
+            let fault = Fault::Argument(number as u32);
+            let content = content.ok_or(Failure::from(fault))?;
+            self.require_passed(&path.conditions, passed.width, passed.extension, content, argument, fault)?;
+        }
+        self.check_chain(path)?;
+        // The callee may overwrite its arguments and all memory below them.
+        path.frame.forget(self.terms, i64::MIN, arguments_end);
+        let name = format!("?after{index}.");
+        let mut after = State::variables(self.terms, &name);
+        for &(register, _) in abi::saved_generals(machine) {
+            after.general[register] = path.state.general[register];
+        }
+        for &(register, _) in abi::saved_vectors(machine) {
+            after.vector[register][0] = path.state.vector[register][0];
+        }
+        let offset = self.terms.number(64, stack as u64 as u128);
+        after.general[machine.stack_pointer()] = self.terms.add(self.around.stack, offset);
+        for (passed, &result) in convention.results.iter().zip(&call.results) {
+            let content = match passed.place {
+                Passing::General(register) => &mut after.general[register],
+                Passing::Vector(register) => &mut after.vector[register][0],
+                Passing::Stack(_) => continue,
+            };
+            *content = extended(self.terms, result, passed.extension, *content);
+        }
+        path.state = after;
+        Ok(())
+    }
+
+    /// Requires the low bits of a place to be a value, extended as the convention demands.
+    fn require_passed(
+        &mut self,
+        conditions: &Conditions,
+        width: u32,
+        extension: ArgumentExtension,
+        content: Term,
+        value: Term,
+        fault: Fault,
+    ) -> Result<(), Failure> {
+        let low = self.terms.extract(content, 0, width);
+        require_equal(self.terms, self.judge, conditions, (low, value), fault)?;
+        if width < 32 && extension != ArgumentExtension::None && self.terms.width(content) >= 32 {
+            let word = self.terms.extract(content, 0, 32);
+            let expected = match extension {
+                ArgumentExtension::Sext => self.terms.sign_extend(value, 32),
+                _ => self.terms.zero_extend(value, 32),
+            };
+            require_equal(self.terms, self.judge, conditions, (word, expected), fault)?;
+        }
+        Ok(())
+    }
+
+    /// Requires the frame pointer to point to the caller's frame pointer and the return address.
+    fn check_chain(&mut self, path: &Path) -> Result<(), Failure> {
+        let pointer = self.around.code.machine.frame_pointer();
+        let place = self.around.frame_offset(self.terms, path.state.general[pointer]);
+        let place = place.ok_or(Failure::from(Fault::FrameChain))?;
+        let link = path.frame.load(self.terms, place, 8);
+        let address = path.frame.load(self.terms, place + 8, 8);
+        let is_signed = |terms: &mut Terms, address: Term| {
+            // A signed return address is the address plus an unknown number.
+            let code = terms.sub(address, self.return_address);
+            is_invariant(terms, code, 4) && terms.name(code).is_none() && terms.bits(code).is_none()
+        };
+        let is_linked = link == Some(self.entry.general[pointer]);
+        let is_address =
+            address.is_some_and(|address| address == self.return_address || is_signed(self.terms, address));
+        if is_linked && is_address { Ok(()) } else { Err(Fault::FrameChain.into()) }
+    }
+
+    pub(crate) fn check_return(&mut self, path: &Path, address: Term, results: &[Term]) -> Result<(), Failure> {
+        let machine = self.around.code.machine;
+        let pair = (address, self.return_address);
+        require_equal(self.terms, self.judge, &path.conditions, pair, Fault::ReturnAddress)?;
+        let pushed = self.terms.number(64, machine.pushed_by_call() as u128);
+        let stack = self.terms.add(self.around.stack, pushed);
+        let pair = (path.state.general[machine.stack_pointer()], stack);
+        require_equal(self.terms, self.judge, &path.conditions, pair, Fault::StackPointer)?;
+        for &(register, name) in abi::saved_generals(machine) {
+            let pair = (path.state.general[register], self.entry.general[register]);
+            require_equal(self.terms, self.judge, &path.conditions, pair, Fault::SavedRegister(name))?;
+        }
+        for &(register, name) in abi::saved_vectors(machine) {
+            let pair = (path.state.vector[register][0], self.entry.vector[register][0]);
+            require_equal(self.terms, self.judge, &path.conditions, pair, Fault::SavedRegister(name))?;
+        }
+        let places = self.convention.results.clone();
+        // A result is often a part of the next one, as a quotient of a remainder.
+        let mut conditions = path.conditions.clone();
+        for (number, (passed, &result)) in places.iter().zip(results).enumerate() {
+            let content = match passed.place {
+                Passing::General(register) => path.state.general[register],
+                Passing::Vector(register) => path.state.vector[register][0],
+                Passing::Stack(_) => continue,
+            };
+            let fault = Fault::Result(number as u32);
+            self.require_passed(&conditions, passed.width, passed.extension, content, result, fault)?;
+            let low = self.terms.extract(content, 0, passed.width);
+            conditions.add_equality(low, result);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the content of a 64-bit place that holds a value, with `above` above it.
+fn extended(terms: &mut Terms, value: Term, extension: ArgumentExtension, above: Term) -> Term {
+    let mut value = value;
+    let mut width = terms.width(value);
+    if width < 32 {
+        value = match extension {
+            ArgumentExtension::None => value,
+            ArgumentExtension::Uext => terms.zero_extend(value, 32),
+            ArgumentExtension::Sext => terms.sign_extend(value, 32),
+        };
+        width = terms.width(value);
+    }
+    if width == 64 {
+        return value;
+    }
+    let above = terms.extract(above, width, 64 - width);
+    terms.concat(above, value)
+}

@@ -1,0 +1,312 @@
+//! Equality and implication of terms under conditions: normal forms first, then models, then a solver.
+
+use kingpost_smt::{Answer, Bits, Evaluator, Model, Node, Op, Query, Solver, Sort, Substitution, Term, Terms, Value};
+use std::time::Duration;
+
+/// Decision on an obligation.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Decision {
+    /// It holds for every model of the conditions.
+    Holds,
+    /// It does not hold for this one.
+    Fails(Box<Model>),
+    /// Neither is known.
+    Unknown,
+}
+
+/// Conditions that hold on a path. Each is a boolean term.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Conditions {
+    known: Vec<Term>,
+    /// Pairs of terms that were proved equal where the conditions hold.
+    equal: Vec<(Term, Term)>,
+}
+
+impl Conditions {
+    /// Adds a condition, split into its conjuncts.
+    pub(crate) fn add(&mut self, terms: &Terms, condition: Term) {
+        let mut work = vec![condition];
+        while let Some(term) = work.pop() {
+            match terms.node(term) {
+                Node::Binary(Op::And, a, b) => work.extend([b, a]),
+                _ if !self.known.contains(&term) => self.known.push(term),
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds an equality that was proved under the conditions.
+    pub(crate) fn add_equality(&mut self, a: Term, b: Term) {
+        if a != b {
+            self.equal.push((a.max(b), a.min(b)));
+        }
+    }
+
+    /// Returns the value of a boolean term, if terms decide it.
+    pub(crate) fn decide(&self, terms: &mut Terms, term: Term) -> Option<bool> {
+        self.decide_within(terms, term, 16)
+    }
+
+    fn decide_within(&self, terms: &mut Terms, term: Term, depth: u32) -> Option<bool> {
+        if let Some(Value::Bool(value)) = terms.value(term) {
+            return Some(value);
+        }
+        if self.known.contains(&term) {
+            return Some(true);
+        }
+        let not = terms.not(term);
+        if self.known.contains(&not) {
+            return Some(false);
+        }
+        if depth == 0 {
+            return None;
+        }
+        match terms.node(term) {
+            Node::Unary(Op::Not, inner) => self.decide_within(terms, inner, depth - 1).map(|value| !value),
+            Node::Binary(Op::And, a, b) => {
+                match (self.decide_within(terms, a, depth - 1), self.decide_within(terms, b, depth - 1)) {
+                    (Some(false), _) | (_, Some(false)) => Some(false),
+                    (Some(true), Some(true)) => Some(true),
+                    _ => None,
+                }
+            }
+            Node::Binary(Op::Or, a, b) => {
+                match (self.decide_within(terms, a, depth - 1), self.decide_within(terms, b, depth - 1)) {
+                    (Some(true), _) | (_, Some(true)) => Some(true),
+                    (Some(false), Some(false)) => Some(false),
+                    _ => None,
+                }
+            }
+            Node::Binary(Op::Ult | Op::Slt | Op::Eq, ..) => self.decide_by_ranges(terms, term),
+            _ => None,
+        }
+    }
+
+    /// Decides a comparison with a constant by the known comparisons of the same term with constants.
+    fn decide_by_ranges(&self, terms: &Terms, term: Term) -> Option<bool> {
+        let (subject, constant) = compared(terms, term)?;
+        let range = self.range(terms, subject);
+        let (low, high) = range?;
+        let constant = constant.unsigned();
+        match terms.node(term) {
+            Node::Binary(Op::Eq, ..) => (constant < low || constant > high)
+                .then_some(false)
+                .or((low == high && low == constant).then_some(true)),
+            Node::Binary(Op::Ult, a, _) if a == subject => {
+                if high < constant {
+                    Some(true)
+                } else {
+                    (low >= constant).then_some(false)
+                }
+            }
+            Node::Binary(Op::Ult, ..) => {
+                if low > constant {
+                    Some(true)
+                } else {
+                    (high <= constant).then_some(false)
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the least and the greatest unsigned number that a term may be.
+    fn range(&self, terms: &Terms, subject: Term) -> Option<(u128, u128)> {
+        let ones = Bits::ones(terms.bits_width(subject)?).unsigned();
+        let (mut low, mut high) = (0, ones);
+        for &condition in &self.known {
+            let (inner, holds) = match terms.node(condition) {
+                Node::Unary(Op::Not, inner) => (inner, false),
+                _ => (condition, true),
+            };
+            let Some((same, constant)) = compared(terms, inner).filter(|(same, _)| *same == subject) else { continue };
+            let constant = constant.unsigned();
+            match (terms.node(inner), holds) {
+                (Node::Binary(Op::Eq, ..), true) => (low, high) = (low.max(constant), high.min(constant)),
+                (Node::Binary(Op::Eq, ..), false) if constant == low => low += 1,
+                (Node::Binary(Op::Eq, ..), false) if constant == high => high = high.saturating_sub(1),
+                (Node::Binary(Op::Ult, a, _), true) if a == same => high = high.min(constant.saturating_sub(1)),
+                (Node::Binary(Op::Ult, a, _), false) if a == same => low = low.max(constant),
+                (Node::Binary(Op::Ult, ..), true) => low = low.max(constant.saturating_add(1)),
+                (Node::Binary(Op::Ult, ..), false) => high = high.min(constant),
+                _ => {}
+            }
+        }
+        Some((low, high))
+    }
+}
+
+/// Returns the operand that is no constant, and the constant.
+fn compared(terms: &Terms, comparison: Term) -> Option<(Term, Bits)> {
+    let Node::Binary(Op::Eq | Op::Ult, a, b) = terms.node(comparison) else { return None };
+    match (terms.bits(a), terms.bits(b)) {
+        (None, Some(constant)) => Some((a, constant)),
+        (Some(constant), None) => Some((b, constant)),
+        _ => None,
+    }
+}
+
+/// Number of decisions, by their way.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Decisions {
+    /// Equalities that normal forms decided.
+    pub by_terms: u64,
+    /// Obligations that a solver decided.
+    pub by_solver: u64,
+    /// Obligations that nothing decided.
+    pub open: u64,
+}
+
+/// Judge of obligations.
+pub(crate) struct Judge<'a> {
+    /// The solver for obligations that terms do not decide, and its limit of processor time for one.
+    pub(crate) solver: Option<(&'a mut Solver, Duration)>,
+    pub(crate) decisions: Decisions,
+}
+
+/// Number of random models under which terms are compared before a solver is asked.
+const MODELS: u64 = 24;
+
+impl Judge<'_> {
+    /// Returns `true` if normal forms make two terms equal, where conditions hold.
+    pub(crate) fn is_same_under(&mut self, terms: &mut Terms, under: &Conditions, a: Term, b: Term) -> bool {
+        let is_same = a == b || {
+            let [a, b] = [a, b].map(|term| simplified(terms, under, term));
+            a == b
+        };
+        self.decisions.by_terms += u64::from(is_same);
+        is_same
+    }
+
+    /// Decides whether two terms are equal wherever the conditions hold.
+    pub(crate) fn equal(&mut self, terms: &mut Terms, under: &Conditions, a: Term, b: Term) -> Decision {
+        if a == b {
+            self.decisions.by_terms += 1;
+            return Decision::Holds;
+        }
+        if terms.sort(a) != terms.sort(b) {
+            return Decision::Unknown;
+        }
+        let equal = terms.eq(a, b);
+        self.holds(terms, under, equal)
+    }
+
+    /// Decides whether a condition holds wherever the others do.
+    pub(crate) fn holds(&mut self, terms: &mut Terms, under: &Conditions, goal: Term) -> Decision {
+        if under.decide(terms, goal) == Some(true) {
+            self.decisions.by_terms += 1;
+            return Decision::Holds;
+        }
+        let goal = simplified(terms, under, goal);
+        if under.decide(terms, goal) == Some(true) {
+            self.decisions.by_terms += 1;
+            return Decision::Holds;
+        }
+        let not = terms.not(goal);
+        let assumptions = terms.all(under.known.iter().copied());
+        let query = terms.and(assumptions, not);
+        if terms.value(query) == Some(Value::Bool(false)) {
+            self.decisions.by_terms += 1;
+            return Decision::Holds;
+        }
+        if let Some(model) = random_model(terms, query) {
+            return Decision::Fails(Box::new(model));
+        }
+        self.ask(terms, query)
+    }
+
+    /// Returns `true` if conditions are known to contradict one another.
+    pub(crate) fn is_contradiction(&mut self, terms: &mut Terms, conditions: &Conditions) -> bool {
+        let no = terms.bool(false);
+        self.holds(terms, conditions, no) == Decision::Holds
+    }
+
+    /// Finds a model of a query with the solver.
+    fn ask(&mut self, terms: &mut Terms, query: Term) -> Decision {
+        let Some((solver, limit)) = &mut self.solver else {
+            self.decisions.open += 1;
+            return Decision::Unknown;
+        };
+        match solver.check(terms, &Query::new(query), *limit) {
+            Ok(Answer::Unsat) => {
+                self.decisions.by_solver += 1;
+                Decision::Holds
+            }
+            Ok(Answer::Sat(model)) => {
+                // The model is checked without the solver.
+                let evaluator = Evaluator::new(terms, &[query], &model);
+                match evaluator.value(query).is_true() {
+                    true => Decision::Fails(Box::new(model)),
+                    false => Decision::Unknown,
+                }
+            }
+            Ok(Answer::Unknown) | Err(_) => {
+                self.decisions.open += 1;
+                Decision::Unknown
+            }
+        }
+    }
+}
+
+/// Returns a term with the parts replaced that the conditions determine.
+pub(crate) fn simplified(terms: &mut Terms, under: &Conditions, term: Term) -> Term {
+    let mut pairs = under.equal.clone();
+    for &condition in &under.known {
+        let (inner, holds) = match terms.node(condition) {
+            Node::Unary(Op::Not, inner) => (inner, false),
+            _ => (condition, true),
+        };
+        let value = terms.bool(holds);
+        pairs.push((inner, value));
+        if let (Node::Binary(Op::Eq, a, b), true) = (terms.node(inner), holds) {
+            match (terms.value(a), terms.value(b)) {
+                (None, Some(_)) => pairs.push((a, b)),
+                (Some(_), None) => pairs.push((b, a)),
+                _ => {}
+            }
+        }
+    }
+    if pairs.is_empty() { term } else { Substitution::new(pairs).apply(terms, term) }
+}
+
+/// Returns a random model of a boolean term, if one of a few is one.
+fn random_model(terms: &Terms, query: Term) -> Option<Model> {
+    let variables = terms.variables_of(&[query]);
+    let mut evaluator = Evaluator::prepare(terms, &[query]);
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for round in 0..MODELS {
+        let mut model = Model::default();
+        for &variable in &variables {
+            let bits = random();
+            let value = match terms.sort(variable) {
+                Sort::Bool => Value::Bool(bits & 1 == 1),
+                Sort::Bits(width) => Value::Bits(corner(width, round, bits, random())),
+            };
+            model.set(terms.name(variable).unwrap_or_default(), value);
+        }
+        evaluator.evaluate(&model);
+        if evaluator.value(query).is_true() {
+            return Some(model);
+        }
+    }
+    None
+}
+
+/// Returns a number that is random in most rounds, and small or extreme in some.
+fn corner(width: u32, round: u64, choice: u64, bits: u64) -> Bits {
+    let all = Bits::new(width, u128::from(bits) << 64 | u128::from(bits.rotate_left(17)));
+    match (round % 4, choice >> 60) {
+        (0, _) => Bits::new(width, u128::from(bits >> 61)),
+        (1, 0..=3) => Bits::new(width, 0),
+        (1, 4..=7) => Bits::ones(width),
+        (1, 8..=11) => Bits::sign_bit(width),
+        (2, _) => Bits::new(width, u128::from(bits >> 48)),
+        _ => all,
+    }
+}

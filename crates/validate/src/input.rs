@@ -1,0 +1,72 @@
+//! Compiled code as the validator reads it.
+
+use kingpost_ir::{Block, TrapCode};
+
+/// An instruction set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Machine {
+    /// x86-64.
+    X64,
+    /// AArch64.
+    Aarch64,
+}
+
+/// The bytes of a function and the tables about them. Offsets are bytes from the start of the function. Tables ascend
+/// by offset.
+///
+/// No table is trusted to be right: a wrong one makes a proof fail.
+#[derive(Clone, Debug)]
+pub struct Code<'a> {
+    /// The instruction set.
+    pub machine: Machine,
+    /// Instructions, and jump tables after them.
+    pub bytes: &'a [u8],
+    /// Offset of the first byte after the instructions.
+    pub end: u32,
+    /// Offset of the first instruction of each block that was emitted.
+    pub heads: Vec<(Block, u32)>,
+    /// Instructions that may trap.
+    pub traps: Vec<(u32, TrapCode)>,
+    /// Fields whose contents the linker writes.
+    pub relocations: Vec<Relocation>,
+    /// Offset of each stack slot in bytes from the stack pointer before the call that entered the function. It is
+    /// negative.
+    pub slots: Vec<i64>,
+}
+
+/// A field that the linker writes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Relocation {
+    /// Offset of the field.
+    pub offset: u32,
+    /// Value of the field.
+    pub kind: RelocationKind,
+    /// Name of the symbol as the text of functions writes it: `%word` or `uN:M`.
+    pub symbol: Symbol,
+    /// Number of bytes added to the symbol's address.
+    pub addend: i64,
+}
+
+/// A symbol that the linker resolves.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Symbol {
+    /// A function or a data object, by its name.
+    Named(String),
+    /// Read-only memory with these contents.
+    Literal(Vec<u8>),
+}
+
+/// Value that the linker writes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RelocationKind {
+    /// The address, or a part of it that the instruction completes.
+    Address,
+    /// The distance from the field to the address.
+    Distance,
+    /// The address of a word that holds the symbol's address, or a part of it.
+    Pointer,
+    /// The distance from the field to a word that holds the symbol's address.
+    PointerDistance,
+    /// A value that the validator does not know, by its name.
+    Other(&'static str),
+}

@@ -1,0 +1,403 @@
+//! A path of the machine from the head of a block: its state, and its progress through the effects of the block.
+
+use crate::clif::{Effect, Load};
+use crate::equal::{Conditions, Judge};
+use crate::error::Fault;
+use crate::frame::Frame;
+use crate::input::Code;
+use kingpost_ir::TrapCode;
+use kingpost_machine_semantics::{Access, Order, State, World};
+use kingpost_smt::{Bits, Model, Sort, Term, Terms};
+
+/// A path.
+#[derive(Clone)]
+pub(crate) struct Path {
+    /// Offset of the next instruction in the code.
+    pub(crate) offset: u32,
+    pub(crate) state: State,
+    pub(crate) frame: Frame,
+    pub(crate) conditions: Conditions,
+    pub(crate) progress: Progress,
+    /// Loads from jump tables: the variable of the loaded bits, and the offset of the entry in the code.
+    pub(crate) tables: Vec<(Term, Term)>,
+    /// Number of instructions executed.
+    pub(crate) steps: u32,
+}
+
+/// Effects of the block that the path has performed.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Progress {
+    /// Whether each effect was performed, or has no need to be.
+    done: Vec<bool>,
+    /// Index of the first effect that was not.
+    next: usize,
+}
+
+impl Progress {
+    pub(crate) fn new(effects: usize) -> Progress {
+        Progress { done: vec![false; effects], next: 0 }
+    }
+
+    /// Returns the indices of the effects that remain.
+    pub(crate) fn open(&self) -> impl Iterator<Item = usize> + '_ {
+        (self.next..self.done.len()).filter(|&index| !self.done[index])
+    }
+
+    pub(crate) fn is_done(&self, index: usize) -> bool {
+        self.done[index]
+    }
+
+    /// Marks an effect as performed.
+    pub(crate) fn perform(&mut self, index: usize) {
+        self.done[index] = true;
+        while self.done.get(self.next) == Some(&true) {
+            self.next += 1;
+        }
+    }
+}
+
+/// Failure of an obligation, with a model for which it does not hold if one is known.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) fault: Fault,
+    pub(crate) model: Option<Box<Model>>,
+    /// Terms of the obligation.
+    pub(crate) about: Vec<Term>,
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Failure {
+        Failure { fault, model: None, about: Vec::new() }
+    }
+}
+
+/// Facts about the function that each step needs.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) code: &'a Code<'a>,
+    /// Stack pointer at the entry.
+    pub(crate) stack: Term,
+    /// Address of the function.
+    pub(crate) base: Term,
+    /// Offsets of each stack slot from the stack pointer at the entry: first byte, and first byte after it.
+    pub(crate) slots: Vec<(i64, i64)>,
+    /// Offset of the first byte of memory that belongs to the caller.
+    pub(crate) caller: i64,
+    /// Offset of the first byte after the memory of the caller that the function may change: its stack arguments.
+    pub(crate) arguments_end: i64,
+    /// Words that hold a symbol's address: the address of the word, and of the symbol.
+    pub(crate) pointers: Vec<(Term, Term)>,
+    /// Read-only memory with known contents, by address.
+    pub(crate) literals: Vec<(Term, Vec<u8>)>,
+}
+
+impl Surroundings<'_> {
+    /// Returns the codes in the table of traps for an instruction.
+    pub(crate) fn traps(&self, offset: u32) -> impl Iterator<Item = TrapCode> + '_ {
+        let first = self.code.traps.partition_point(|&(at, _)| at < offset);
+        self.code.traps[first..].iter().take_while(move |&&(at, _)| at == offset).map(|&(_, code)| code)
+    }
+
+    /// Returns the offset of an address from the stack pointer at the entry, if it is constant.
+    pub(crate) fn frame_offset(&self, terms: &mut Terms, address: Term) -> Option<i64> {
+        distance(terms, address, self.stack)
+    }
+
+    /// Returns `true` if the bytes from `start` to `end` are within a stack slot.
+    fn is_in_slot(&self, start: i64, end: i64) -> bool {
+        self.slots.iter().any(|&(first, last)| first <= start && end <= last)
+    }
+
+    /// Returns `true` if the bytes from `start` to `end` overlap a stack slot.
+    fn overlaps_slot(&self, start: i64, end: i64) -> bool {
+        self.slots.iter().any(|&(first, last)| start < last && first < end)
+    }
+}
+
+/// Returns the constant difference of two addresses.
+pub(crate) fn distance(terms: &mut Terms, a: Term, b: Term) -> Option<i64> {
+    if a == b {
+        return Some(0);
+    }
+    let difference = terms.sub(a, b);
+    terms.bits(difference).map(|bits| bits.signed() as i64)
+}
+
+/// The surroundings of an instruction of a path.
+pub(crate) struct Step<'s, 'j> {
+    pub(crate) terms: &'s mut Terms,
+    pub(crate) judge: &'s mut Judge<'j>,
+    pub(crate) around: &'s Surroundings<'s>,
+    pub(crate) effects: &'s [Effect],
+    /// Offset of the instruction in the code.
+    pub(crate) offset: u32,
+    pub(crate) frame: &'s mut Frame,
+    pub(crate) conditions: &'s mut Conditions,
+    pub(crate) progress: &'s mut Progress,
+    pub(crate) tables: &'s mut Vec<(Term, Term)>,
+    /// Number of unspecified values so far.
+    pub(crate) unspecified: &'s mut u32,
+    /// Conditions under which the instruction faults.
+    pub(crate) faults: Vec<Term>,
+    pub(crate) failure: Option<Failure>,
+}
+
+impl Step<'_, '_> {
+    fn fail(&mut self, failure: impl Into<Failure>) {
+        self.failure.get_or_insert(failure.into());
+    }
+
+    /// Requires two terms to be equal.
+    fn require(&mut self, a: Term, b: Term, fault: Fault) {
+        if let Err(failure) = require_equal(self.terms, self.judge, self.conditions, (a, b), fault) {
+            self.fail(failure);
+        }
+    }
+
+    /// Requires the table of traps to list an access that may trap.
+    fn require_listed(&mut self, trap: Option<TrapCode>) {
+        if let Some(code) = trap
+            && !self.around.traps(self.offset).any(|listed| listed == code)
+        {
+            self.fail(Fault::AccessTrap(code));
+        }
+    }
+
+    /// Performs an effect that is a load.
+    fn perform_load(&mut self, index: usize, load: Load) -> Term {
+        self.progress.perform(index);
+        self.require_listed(load.trap);
+        load.bits
+    }
+
+    /// Finds the load of the function that an access performs. Loads change places with loads, unless they may trap with
+    /// different codes. Loads of memory that does not change and that cannot trap change places with all effects.
+    fn find_load(&mut self, address: Term, width: u32) -> Option<(usize, Load)> {
+        let fits = |terms: &Terms, load: &Load| terms.width(load.bits) == width;
+        let mut candidates = Vec::new();
+        let mut passes = true;
+        // The trap codes of loads that have not been performed.
+        let mut passed: Vec<TrapCode> = Vec::new();
+        for (index, effect) in self.effects.iter().enumerate() {
+            if self.progress.is_done(index) {
+                continue;
+            }
+            match effect {
+                Effect::Load(load) => {
+                    let may_move = match load.trap {
+                        None => passes || load.readonly,
+                        Some(code) => passes && passed.iter().all(|&other| other == code),
+                    };
+                    if may_move && fits(self.terms, load) {
+                        if load.address == address {
+                            return Some((index, load.clone()));
+                        }
+                        candidates.push((index, load.clone()));
+                    }
+                    passed.extend(load.trap);
+                }
+                Effect::TrapIf { condition, .. } => {
+                    let never = self.terms.not(*condition);
+                    passes =
+                        passes && self.judge.holds(self.terms, self.conditions, never) == crate::equal::Decision::Holds;
+                }
+                Effect::Store { .. } | Effect::Call(_) | Effect::Fence => passes = false,
+            }
+        }
+        candidates.into_iter().find(|(_, load)| {
+            let decision = self.judge.equal(self.terms, self.conditions, load.address, address);
+            decision == crate::equal::Decision::Holds
+        })
+    }
+
+    /// Returns the next effect that is neither a load nor a trap that cannot occur, and passes over those before it.
+    fn next_effect(&mut self, is_wanted: impl Fn(&Effect) -> bool, otherwise: Fault) -> Result<usize, Failure> {
+        pass_over(self.terms, self.judge, self.effects, self.conditions, self.progress, is_wanted)?
+            .ok_or_else(|| otherwise.into())
+    }
+
+    fn unknown(&mut self, width: u32) -> Term {
+        *self.unspecified += 1;
+        let name = format!("?{}:{width}", self.unspecified);
+        self.terms.var(&name, Sort::Bits(width))
+    }
+
+    /// Loads from memory that no store changes: words with addresses of symbols, literals, and jump tables.
+    fn load_constant(&mut self, address: Term, bytes: u8) -> Option<Term> {
+        if bytes == 8
+            && let Some(&(_, symbol)) = self.around.pointers.iter().find(|&&(word, _)| word == address)
+        {
+            return Some(symbol);
+        }
+        let around = self.around;
+        let number = |terms: &mut Terms, contents: &[u8]| {
+            let value = contents.iter().rev().fold(0, |value: u128, &byte| value << 8 | u128::from(byte));
+            terms.constant(Bits::new(8 * contents.len() as u32, value))
+        };
+        for (start, contents) in &around.literals {
+            let offset = distance(self.terms, address, *start).and_then(|offset| usize::try_from(offset).ok());
+            if let Some(contents) = offset.and_then(|offset| contents.get(offset..offset + usize::from(bytes))) {
+                return Some(number(self.terms, contents));
+            }
+        }
+        if around.code.end as usize == around.code.bytes.len() {
+            return None;
+        }
+        let offset = self.terms.sub(address, around.base);
+        if let Some(offset) = self.terms.bits(offset) {
+            let offset =
+                usize::try_from(offset.unsigned()).ok().filter(|&offset| offset >= around.code.end as usize)?;
+            let contents = around.code.bytes.get(offset..offset.checked_add(bytes.into())?)?;
+            return Some(number(self.terms, contents));
+        }
+        // An offset that does not contain the address of the code is the offset of an entry of a table.
+        let is_relative = !self.terms.variables_of(&[offset]).contains(&around.base);
+        if is_relative && bytes == 4 && self.terms.variables_of(&[address]).contains(&around.base) {
+            let entry = self.unknown(32);
+            self.tables.push((entry, offset));
+            return Some(entry);
+        }
+        None
+    }
+}
+
+/// Requires two terms to be equal under conditions.
+pub(crate) fn require_equal(
+    terms: &mut Terms,
+    judge: &mut Judge<'_>,
+    conditions: &Conditions,
+    (a, b): (Term, Term),
+    fault: Fault,
+) -> Result<(), Failure> {
+    use crate::equal::Decision;
+    match judge.equal(terms, conditions, a, b) {
+        Decision::Holds => Ok(()),
+        Decision::Fails(model) => Err(Failure { fault, model: Some(model), about: vec![a, b] }),
+        Decision::Unknown => Err(Failure { fault, model: None, about: vec![a, b] }),
+    }
+}
+
+/// Passes over effects that need not be performed: loads that cannot trap and are not read, and traps that cannot
+/// occur. Returns the index of the first other effect if it is wanted, and `None` if there is no effect left.
+///
+/// # Errors
+/// If the first other effect is not wanted.
+pub(crate) fn pass_over(
+    terms: &mut Terms,
+    judge: &mut Judge<'_>,
+    effects: &[Effect],
+    conditions: &Conditions,
+    progress: &mut Progress,
+    is_wanted: impl Fn(&Effect) -> bool,
+) -> Result<Option<usize>, Failure> {
+    use crate::equal::Decision;
+    let open: Vec<usize> = progress.open().collect();
+    for index in open {
+        match &effects[index] {
+            effect if is_wanted(effect) => return Ok(Some(index)),
+            // A load that is read later fails there, because its result is in no place.
+            Effect::Load(load) if load.trap.is_none() && load.readonly => {}
+            Effect::Load(load) if load.trap.is_none() => progress.perform(index),
+            Effect::Load(_) => return Err(Fault::Omitted("a load that may trap").into()),
+            Effect::TrapIf { condition, .. } => {
+                let never = terms.not(*condition);
+                match judge.holds(terms, conditions, never) {
+                    Decision::Holds => progress.perform(index),
+                    Decision::Fails(model) => {
+                        let about = vec![*condition];
+                        return Err(Failure { fault: Fault::Omitted("a trap"), model: Some(model), about });
+                    }
+                    Decision::Unknown => {
+                        let about = vec![*condition];
+                        return Err(Failure { fault: Fault::Omitted("a trap"), model: None, about });
+                    }
+                }
+            }
+            Effect::Store { .. } => return Err(Fault::Omitted("a store").into()),
+            Effect::Call(_) => return Err(Fault::Omitted("a call").into()),
+            Effect::Fence => return Err(Fault::Omitted("a fence").into()),
+        }
+    }
+    Ok(None)
+}
+
+impl World for Step<'_, '_> {
+    fn terms(&mut self) -> &mut Terms {
+        self.terms
+    }
+
+    fn load(&mut self, access: Access) -> Term {
+        let Access { address, bytes, order, .. } = access;
+        let width = 8 * u32::from(bytes);
+        if let Some(start) = self.around.frame_offset(self.terms, address) {
+            let end = start + i64::from(bytes);
+            if !self.around.overlaps_slot(start, end) {
+                return match self.frame.load(self.terms, start, bytes.into()) {
+                    Some(content) => content,
+                    None => self.unknown(width),
+                };
+            }
+        }
+        if order == Order::Plain
+            && let Some(content) = self.load_constant(address, bytes)
+        {
+            return content;
+        }
+        match self.find_load(address, width) {
+            Some((index, load)) if order == Order::Plain => self.perform_load(index, load),
+            _ => {
+                self.fail(Failure { fault: Fault::Load, model: None, about: vec![address] });
+                self.unknown(width)
+            }
+        }
+    }
+
+    fn store(&mut self, access: Access, value: Term) {
+        let Access { address, bytes, order, .. } = access;
+        if let Some(start) = self.around.frame_offset(self.terms, address) {
+            let end = start + i64::from(bytes);
+            if !self.around.overlaps_slot(start, end) {
+                let (caller, arguments_end) = (self.around.caller, self.around.arguments_end);
+                if end > caller && (start < caller || end > arguments_end) {
+                    self.fail(Fault::CallerMemory);
+                }
+                self.frame.store(self.terms, start, value);
+                return;
+            }
+            if !self.around.is_in_slot(start, end) {
+                return self.fail(Fault::Store);
+            }
+        }
+        if order != Order::Plain {
+            return self.fail(Fault::Store);
+        }
+        let index = match self.next_effect(|effect| matches!(effect, Effect::Store { .. }), Fault::Store) {
+            Ok(index) => index,
+            Err(failure) => return self.fail(failure),
+        };
+        let Effect::Store { address: expected, value: bits, trap } = self.effects[index] else { return };
+        self.progress.perform(index);
+        self.require(address, expected, Fault::StoreAddress);
+        if self.terms.width(bits) != self.terms.width(value) {
+            return self.fail(Fault::StoreWidth);
+        }
+        self.require(value, bits, Fault::StoredValue);
+        self.require_listed(trap);
+    }
+
+    fn fault(&mut self, condition: Term) {
+        self.faults.push(condition);
+    }
+
+    fn fence(&mut self) {
+        match self.next_effect(|effect| matches!(effect, Effect::Fence), Fault::Fence) {
+            Ok(index) => self.progress.perform(index),
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    fn unspecified(&mut self, sort: Sort) -> Term {
+        *self.unspecified += 1;
+        let name = format!("?{}:{sort:?}", self.unspecified);
+        self.terms.var(&name, sort)
+    }
+}

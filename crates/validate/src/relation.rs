@@ -1,0 +1,283 @@
+//! Relation between values and places at the head of a block, inferred and then proved by induction.
+//!
+//! The first path that arrives at a head proposes facts: each place with each needed value that it holds on this path.
+//! Every further path drops the facts that do not hold on it. Facts only disappear, so the relation settles. A block
+//! whose relation lost a fact is examined again.
+//!
+//! Several values may be in one place, as in the first round of a loop. Where all facts are assumed, such values are
+//! equal, so one is substituted for the other.
+
+use crate::frame::Frame;
+use kingpost_machine_semantics::State;
+use kingpost_smt::{Node, Substitution, Term, Terms};
+
+/// A place that holds bits at the head of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    General(usize),
+    /// Register and half.
+    Vector(usize, usize),
+    /// Memory of the frame: offset from the stack pointer at the entry, and number of bytes.
+    Frame(i64, i64),
+}
+
+/// A value in the low bits of a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Fact {
+    /// The term of the value over the variables at the head.
+    pub(crate) value: Term,
+    /// Whether the place holds the zero extension of the value.
+    zero: bool,
+    /// Whether it holds the sign extension.
+    sign: bool,
+    /// Whether it holds the sign extension to 32 bits, and zeros above.
+    sign_32: bool,
+}
+
+impl Fact {
+    /// Returns the fact that `content`, whose low bits are `value`, holds the value called `name`.
+    fn of(terms: &mut Terms, name: Term, value: Term, content: Term) -> Fact {
+        let (width, all) = (terms.width(value), terms.width(content));
+        let zero = terms.zero_extend(value, all) == content;
+        let sign = terms.sign_extend(value, all) == content;
+        let sign_32 = width < 32 && all == 64 && {
+            let word = terms.sign_extend(value, 32);
+            terms.zero_extend(word, 64) == content
+        };
+        Fact { value: name, zero, sign, sign_32 }
+    }
+
+    /// Returns the fact without the extensions that `other` lacks.
+    fn meet(self, other: Fact) -> Fact {
+        Fact {
+            value: self.value,
+            zero: self.zero && other.zero,
+            sign: self.sign && other.sign,
+            sign_32: self.sign_32 && other.sign_32,
+        }
+    }
+
+    /// Returns the content of a place of `all` bits, with `unknown` above the value.
+    fn content(self, terms: &mut Terms, all: u32, unknown: Term) -> Term {
+        let width = terms.width(self.value);
+        if width == all {
+            self.value
+        } else if self.zero {
+            terms.zero_extend(self.value, all)
+        } else if self.sign {
+            terms.sign_extend(self.value, all)
+        } else if self.sign_32 {
+            let word = terms.sign_extend(self.value, 32);
+            terms.zero_extend(word, 64)
+        } else {
+            let above = terms.extract(unknown, width, all - width);
+            terms.concat(above, self.value)
+        }
+    }
+}
+
+/// Facts about the places at a head. No list is empty.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Relation {
+    pub(crate) places: Vec<(Place, Vec<Fact>)>,
+}
+
+/// A needed value, by its term over the variables at the head, and its term on the arriving path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Needed {
+    pub(crate) name: Term,
+    pub(crate) value: Term,
+}
+
+/// Returns `true` if a term has one value during the whole call of the function: it consists of registers at the
+/// entry, addresses and constants.
+pub(crate) fn is_invariant(terms: &Terms, term: Term, depth: u32) -> bool {
+    match terms.node(term) {
+        Node::Const(_) => true,
+        Node::Var(_) => terms.name(term).is_some_and(|name| !name.starts_with(['v', 'm', 'r', '?'])),
+        node => depth > 0 && node.operands().all(|operand| is_invariant(terms, operand, depth - 1)),
+    }
+}
+
+/// Nesting of invariant terms that are followed.
+const INVARIANT_DEPTH: u32 = 4;
+
+/// Returns the places of a state and a frame with their contents.
+fn contents(terms: &Terms, generals: usize, vectors: usize, state: &State, frame: &Frame) -> Vec<(Place, Term)> {
+    let mut all: Vec<(Place, Term)> =
+        (0..generals).map(|number| (Place::General(number), state.general[number])).collect();
+    for number in 0..vectors {
+        all.extend([0, 1].map(|half| (Place::Vector(number, half), state.vector[number][half])));
+    }
+    for piece in frame.pieces() {
+        let bytes = i64::from(terms.width(piece.bytes) / 8);
+        all.push((Place::Frame(piece.offset, bytes), piece.bytes));
+    }
+    all
+}
+
+impl Relation {
+    /// Returns all facts that hold on a path that arrives with this state and frame.
+    pub(crate) fn propose(
+        terms: &mut Terms,
+        (generals, vectors): (usize, usize),
+        state: &State,
+        frame: &Frame,
+        needed: &[Needed],
+    ) -> Relation {
+        let mut index: Vec<(Term, Term)> = needed.iter().map(|needed| (needed.value, needed.name)).collect();
+        index.sort_unstable();
+        index.dedup();
+        let mut widths: Vec<u32> = needed.iter().map(|needed| terms.width(needed.name)).collect();
+        widths.sort_unstable();
+        widths.dedup();
+        let mut places = Vec::new();
+        for (place, content) in contents(terms, generals, vectors, state, frame) {
+            let mut facts = Vec::new();
+            if is_invariant(terms, content, INVARIANT_DEPTH) {
+                facts.push(Fact { value: content, zero: true, sign: true, sign_32: true });
+            }
+            let all = terms.width(content);
+            for &width in widths.iter().filter(|&&width| width <= all) {
+                let low = terms.extract(content, 0, width);
+                let first = index.partition_point(|&(value, _)| value < low);
+                for &(_, name) in index[first..].iter().take_while(|&&(value, _)| value == low) {
+                    if terms.value(name).is_none() {
+                        facts.push(Fact::of(terms, name, low, content));
+                    }
+                }
+            }
+            if !facts.is_empty() {
+                places.push((place, facts));
+            }
+        }
+        Relation { places }
+    }
+
+    /// Drops the facts that do not hold on a path that arrives with this state and frame. `value` returns the term of
+    /// a value on the path, `same` decides whether two terms are equal. Returns `true` if a fact was dropped.
+    pub(crate) fn restrict(
+        &mut self,
+        terms: &mut Terms,
+        state: &State,
+        frame: &Frame,
+        mut value: impl FnMut(&mut Terms, Term) -> Term,
+        mut same: impl FnMut(&mut Terms, Term, Term) -> bool,
+    ) -> bool {
+        let mut changed = false;
+        for (place, facts) in &mut self.places {
+            let content = match *place {
+                Place::General(number) => Some(state.general[number]),
+                Place::Vector(number, half) => Some(state.vector[number][half]),
+                Place::Frame(offset, bytes) => frame.load(terms, offset, bytes),
+            };
+            let before = facts.len();
+            facts.retain_mut(|fact| {
+                let Some(content) = content else { return false };
+                let now = value(terms, fact.value);
+                let low = terms.extract(content, 0, terms.width(now));
+                if !same(terms, low, now) {
+                    return false;
+                }
+                let kept = fact.meet(Fact::of(terms, fact.value, low, content));
+                // Below the full width, only the extensions that are left distinguish the facts.
+                changed |= kept != *fact && terms.width(now) < terms.width(content);
+                *fact = kept;
+                true
+            });
+            changed |= facts.len() != before;
+        }
+        self.places.retain(|(_, facts)| !facts.is_empty());
+        changed
+    }
+
+    /// Returns a state in which all facts hold. Places without a fact are as in `unknown`.
+    pub(crate) fn assume(&self, terms: &mut Terms, unknown: &State) -> Assumed {
+        let mut state = unknown.clone();
+        let mut pieces = Vec::new();
+        let mut equations = Vec::new();
+        for &(place, ref facts) in &self.places {
+            let (all, above) = match place {
+                Place::General(number) => (64, unknown.general[number]),
+                Place::Vector(number, half) => (64, unknown.vector[number][half]),
+                Place::Frame(offset, bytes) => {
+                    let width = 8 * bytes as u32;
+                    let name = format!("?frame{offset}:{bytes}");
+                    (width, terms.var(&name, kingpost_smt::Sort::Bits(width)))
+                }
+            };
+            let content = facts[0].content(terms, all, above);
+            for fact in &facts[1..] {
+                let low = terms.extract(content, 0, terms.width(fact.value));
+                equations.push((fact.value, low));
+            }
+            match place {
+                Place::General(number) => state.general[number] = content,
+                Place::Vector(number, half) => state.vector[number][half] = content,
+                Place::Frame(offset, _) => pieces.push((offset, content)),
+            }
+        }
+        let (pairs, equalities) = solve(terms, &equations);
+        let mut frame = Frame::default();
+        let mut substitution = Substitution::new(pairs.iter().copied());
+        for (place, _) in &self.places {
+            let content = match *place {
+                Place::General(number) => &mut state.general[number],
+                Place::Vector(number, half) => &mut state.vector[number][half],
+                Place::Frame(..) => continue,
+            };
+            if !pairs.is_empty() {
+                *content = substitution.apply(terms, *content);
+            }
+        }
+        for (offset, content) in pieces {
+            let content = if pairs.is_empty() { content } else { substitution.apply(terms, content) };
+            frame.store(terms, offset, content);
+        }
+        Assumed { state, frame, replaced: pairs, equalities }
+    }
+}
+
+/// A state at a head in which all facts hold.
+pub(crate) struct Assumed {
+    pub(crate) state: State,
+    pub(crate) frame: Frame,
+    /// Variables of the function with the terms that replace them.
+    pub(crate) replaced: Vec<(Term, Term)>,
+    /// Equalities that no replacement expresses.
+    pub(crate) equalities: Vec<Term>,
+}
+
+/// Returns replacements of variables of the function under which equations hold, and the equations that have no
+/// variable on either side.
+fn solve(terms: &mut Terms, equations: &[(Term, Term)]) -> (Vec<(Term, Term)>, Vec<Term>) {
+    let mut pairs: Vec<(Term, Term)> = Vec::new();
+    let mut left = Vec::new();
+    for &(a, b) in equations {
+        let mut substitution = Substitution::new(pairs.iter().copied());
+        let (a, b) = (substitution.apply(terms, a), substitution.apply(terms, b));
+        if a == b {
+            continue;
+        }
+        let is_variable =
+            |terms: &Terms, term| matches!(terms.node(term), Node::Var(_)) && !is_invariant(terms, term, 0);
+        let (from, to) = match (is_variable(terms, a), is_variable(terms, b)) {
+            (true, _) => (a, b),
+            (false, true) => (b, a),
+            (false, false) => {
+                left.push(terms.eq(a, b));
+                continue;
+            }
+        };
+        if terms.variables_of(&[to]).contains(&from) {
+            left.push(terms.eq(a, b));
+            continue;
+        }
+        let mut one = Substitution::new([(from, to)]);
+        for (_, old) in &mut pairs {
+            *old = one.apply(terms, *old);
+        }
+        pairs.push((from, to));
+    }
+    (pairs, left)
+}

@@ -1,0 +1,108 @@
+//! Planted faults: every single-bit flip of every instruction of small functions is refused, unless the changed code
+//! means the same. The reasons are in [`reason`].
+
+use crate::compiled::{TARGETS, compiler};
+use kingpost_codegen::compiled::ModuleBuffer;
+use kingpost_validate::{Code, Machine, Verdict, prove};
+
+const FUNCTIONS: &str = include_str!("functions.clif");
+
+/// Returns the reason for which flipping a bit of an instruction of AArch64 does not change its meaning here, if there
+/// can be one. Classes of the encoding index: "Data Processing -- Immediate" has 100 in bits 28 to 26, "Data Processing
+/// -- Register" has 101 in bits 27 to 25.
+fn reason_a64(word: u32, bit: u32) -> Option<&'static str> {
+    let field = |low: u32, count: u32| word >> low & ((1 << count) - 1);
+    let is_register = field(25, 3) == 0b101;
+    let is_memory = field(27, 1) == 1 && field(25, 1) == 0;
+    match bit {
+        22 | 23 if is_register && field(10, 6) == 0 => Some("a shift by zero of another kind"),
+        22 if field(23, 6) == 0b10_0010 && field(10, 12) == 0 => Some("zero, shifted"),
+        21 | 22 if field(23, 6) == 0b10_0101 && field(5, 16) == 0 => Some("zero, shifted"),
+        10..=14 if is_register && field(5, 5) == 31 => Some("a shift of zero"),
+        29 | 30 if field(23, 6) == 0b10_0010 && field(10, 12) == 0 => {
+            Some("a sum with zero, or flags that are not read")
+        }
+        24 | 29 | 30 if is_register => Some("flags that are not read, or a sum or difference with zero"),
+        29 if field(23, 6) == 0b10_0010 => Some("flags that are not read"),
+        31 if !is_memory => Some("upper bits that are not read"),
+        21 if is_register => Some("bits that are not read"),
+        4 if field(29, 1) == 1 && field(0, 5) == 31 => Some("a result in a register that is not read"),
+        6 if is_memory || field(23, 6) == 0b10_0010 => Some("x29, which is equal to sp"),
+        24 if is_memory => Some("another form of an offset of zero"),
+        15 if is_memory => Some("an extension from 64 bits"),
+        0..=15 if word >> 16 == 0 => Some("the number of a trap"),
+        _ => None,
+    }
+}
+
+/// Returns the reason for which flipping a bit of an instruction of x86-64 does not change its meaning here, if there
+/// can be one.
+fn reason_x64(code: &[u8], at: usize, bit: u32) -> Option<&'static str> {
+    let (old, new) = (code[at], code[at] ^ 1 << bit);
+    let before = |distance: usize| at.checked_sub(distance).map_or(0, |at| code[at]);
+    match (old, new) {
+        (0x40..=0x4f, 0x40..=0x4f) => Some(
+            "a bit of the prefix REX that has no field, upper bits that are not read, or an order of equal results",
+        ),
+        (0x31, 0x33) | (0x33, 0x31) | (0x29, 0x28) | (0x01, 0x00) => {
+            Some("another encoding, or bits that are not read")
+        }
+        (0x01, 0x11) => Some("a carry that is clear"),
+        (0x74 | 0x75, 0x76 | 0x77) => Some("a carry that is clear"),
+        (0x50, 0x51 | 0x52 | 0x54) => Some("a register that fills the frame"),
+        _ if before(2) == 0xc1 => Some("an amount modulo the width"),
+        _ if before(1) == 0xc1 => Some("a rotation without set bits"),
+        _ if before(2) == 0x83 && before(1) == 0xec && new > old => Some("a larger frame"),
+        _ => None,
+    }
+}
+
+fn reason(code: &Code<'_>, bit: u32) -> Option<&'static str> {
+    let at = bit as usize / 8;
+    match code.machine {
+        Machine::X64 => reason_x64(code.bytes, at, bit % 8),
+        Machine::Aarch64 => {
+            let start = at & !3;
+            let word = u32::from_le_bytes(code.bytes[start..start + 4].try_into().unwrap());
+            reason_a64(word, bit - 8 * start as u32)
+        }
+    }
+}
+
+#[test]
+fn flipped_bits_are_refused() {
+    for target in TARGETS {
+        let compiler = compiler(target, "ssa");
+        let (mut cx, mut refused, mut wrong) = (compiler.context(), 0, Vec::new());
+        for mut func in kingpost_reader::parse_functions(FUNCTIONS).unwrap() {
+            let mut module = ModuleBuffer::default();
+            // Functions that terms do not prove have no code.
+            if compiler.compile(&mut cx, &mut func, &mut module).is_err() {
+                continue;
+            }
+            let view = module.function(0);
+            let code = compiler.code_to_prove(&cx, &func, &view);
+            let unit = if code.machine == Machine::Aarch64 { 4 } else { 1 };
+            for bit in 0..8 * code.end {
+                let byte = bit / 8;
+                let is_relocated =
+                    code.relocations.iter().any(|field| (field.offset / unit * unit..field.offset + 4).contains(&byte));
+                if is_relocated {
+                    continue;
+                }
+                let mut bytes = code.bytes.to_vec();
+                bytes[byte as usize] ^= 1 << (bit % 8);
+                let mutant = Code { bytes: &bytes, ..code.clone() };
+                match prove(&func, &mutant, None).verdict {
+                    Verdict::Proved if reason(&code, bit).is_none() => {
+                        wrong.push(format!("{target} {} byte {byte:#x} bit {}", func.name, bit % 8));
+                    }
+                    Verdict::Proved => {}
+                    _ => refused += 1,
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "accepted without a reason:\n{}", wrong.join("\n"));
+        assert!(refused > 2000, "{target}: {refused} refused");
+    }
+}

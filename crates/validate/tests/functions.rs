@@ -1,0 +1,23 @@
+//! Small functions that are proved on every target and by every allocator.
+
+use crate::compiled::{TARGETS, allocators, reports};
+use kingpost_validate::Verdict;
+
+const FUNCTIONS: &str = include_str!("functions.clif");
+
+#[test]
+fn small_functions_are_proved() {
+    let mut wrong = Vec::new();
+    for target in TARGETS {
+        for allocator in allocators() {
+            for (name, report) in reports(FUNCTIONS, target, allocator) {
+                match report {
+                    Ok(report) if report.verdict == Verdict::Proved => {}
+                    Ok(report) => wrong.push(format!("{target} {allocator} {name}: {}", report.verdict)),
+                    Err(error) => wrong.push(format!("{target} {allocator} {name}: {error}")),
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,5 @@
+//! Tests of the validator on compiled functions.
+
+mod compiled;
+mod faults;
+mod functions;
