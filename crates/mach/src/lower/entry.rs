@@ -52,6 +52,10 @@ pub fn entry<'f, M: LowerBackend<'f>>(cx: &mut M) -> LowerResult {
     // The registers that probing writes matter only in functions that preserve all registers, because no other values
     // are live yet.
     let probe_writes = if probes && preserves_all { M::PROBE_CLOBBERS } else { PRegSet::EMPTY };
+    let is_lost = |operand: &Operand| operand.fixed_reg().is_some_and(|reg| probe_writes.contains(reg));
+    if incoming.operands.iter().any(is_lost) {
+        return Err(cx.unsupported_feature("a prologue that probes the stack in the calling convention `probestack`"));
+    }
     if !incoming.operands.is_empty() || !probe_writes.is_empty() {
         let clobbers = match probe_writes.is_empty() {
             true => ClobberId::NONE,
