@@ -101,12 +101,12 @@ const MAX_KEPT: usize = 1 << 17;
 impl StageMemory {
     /// Frees the memory of a large function that later stages do not read: its `Analyses`, and the function itself if
     /// [`Options::free_functions`] is set.
-    pub(crate) fn release_input(&mut self, func: &mut Function, options: &Options) {
-        if func.dfg.num_insts() <= MAX_KEPT {
+    pub(crate) fn release_input(&mut self, func: &mut Function, compiler: &Compiler) {
+        if func.dfg.num_insts() <= MAX_KEPT || compiler.validates() {
             return;
         }
         self.analyses.release();
-        if options.free_functions {
+        if compiler.options.free_functions {
             self.lowering.release();
             func.release();
         }

@@ -11,6 +11,7 @@
 //! | `expand/` | the stage that replaces target-neutral operations by simpler ones |
 //! | `select.rs`, `allocate.rs`, `emit.rs` | the stages from a function to machine code, its registers and its bytes |
 //! | `validate.rs`, `proofs.rs` | the stage that proves the emitted code, a feature of this crate |
+//! | `without_validate.rs` | an empty stage in its place, in builds without the feature |
 //! | `module/` | functions and data that are declared by name and refer to one another |
 //! | `allocators.rs` | the table of register allocators by name |
 //! | `targets.rs` | the table of instruction sets by architecture |
@@ -47,6 +48,9 @@ mod stage;
 mod stages;
 mod targets;
 #[cfg(feature = "validate")]
+mod validate;
+#[cfg(not(feature = "validate"))]
+#[path = "without_validate.rs"]
 mod validate;
 
 pub use allocators::{ALLOCATORS, AllocatorFactory, CHOICES, allocator, allocator_name};

@@ -1,11 +1,8 @@
 //! The whole compiler. Each line is a stage; a stage is implemented in a file with its name.
 
 use crate::compiler::{Compiler, StageMemory};
-use crate::error::CompileError;
 use crate::select::{self, Selected};
-#[cfg(feature = "validate")]
-use crate::validate;
-use crate::{allocate, emit, expand, stage::Stage, stages::Stages};
+use crate::{allocate, emit, error::CompileError, expand, stage::Stage, stages::Stages, validate};
 use kingpost_ir::{Function, extfunc::FuncName, verifier::verify_links};
 use kingpost_mach::{ModuleBuffer, check_limit, settings::OptLevel, text, verify};
 use kingpost_opt::Pass;
@@ -52,13 +49,9 @@ pub(crate) fn compile(
     s.dump(|| text::display(&func.name, &cx.code, None, compiler.isa().rows()).to_string());
 
     // Free the input, because allocation needs most memory and reads only the code.
-    if !compiler.validates() {
-        cx.release_input(func, s.options);
-    }
+    cx.release_input(func, compiler);
     compile_code(compiler, cx, &func.name, selected, module, s)?;
-
     // Prove that the bytes mean what the function means.
-    #[cfg(feature = "validate")]
     validate::run(compiler, cx, func, module, s)?;
     s.stats.clif_insts += clif_insts;
     Ok(())
