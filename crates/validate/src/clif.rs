@@ -133,17 +133,26 @@ pub(crate) fn reverse_postorder(func: &Function) -> Vec<Block> {
     order
 }
 
-/// Returns the meaning of a function. `slots` are the addresses of its stack slots.
+/// Returns the meaning of a function. `arguments` are its arguments, and `slots` the addresses of its stack slots.
 ///
 /// # Errors
 /// The first feature without a known meaning.
-pub(crate) fn meaning(terms: &mut Terms, func: &Function, slots: &[Term]) -> Result<Meaning, Feature> {
+pub(crate) fn meaning(
+    terms: &mut Terms,
+    func: &Function,
+    arguments: &[Term],
+    slots: &[Term],
+) -> Result<Meaning, Feature> {
     let order = reverse_postorder(func);
     let mut translation = Translation { terms, func, slots, values: SecondaryMap::new(), effects: Vec::new() };
     let mut blocks = SecondaryMap::new();
     for &block in &order {
-        for &parameter in func.dfg.block_params(block) {
+        for (number, &parameter) in func.dfg.block_params(block).iter().enumerate() {
             translation.variable(parameter, "v")?;
+            // No edge leads to the entry, so its parameters are always the arguments.
+            if Some(block) == func.layout.entry_block() {
+                translation.values[parameter] = arguments.get(number).copied();
+            }
         }
         let exit = translation.block(block)?;
         blocks[block] = Some(BlockMeaning { effects: std::mem::take(&mut translation.effects), exit });

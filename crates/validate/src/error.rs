@@ -9,7 +9,7 @@ use std::fmt;
 pub enum Verdict {
     /// The code means what the function means.
     Proved,
-    /// The code differs from the function in a state of its block.
+    /// The code differs from the function for some inputs, in the entry block.
     Refuted(Finding),
     /// There is no proof, and no state in which code and function differ is known.
     NotProved(Finding),

@@ -118,6 +118,18 @@ pub(crate) struct Proof<'a, 'j> {
     pub(crate) instructions: u64,
 }
 
+/// Returns `true` if an edge leads to the entry block.
+fn has_edge_to_entry(meaning: &Meaning) -> bool {
+    let entry = meaning.order.first();
+    let mut exits = meaning.order.iter().filter_map(|&block| meaning.blocks[block].as_ref().map(|block| &block.exit));
+    exits.any(|exit| match exit {
+        Exit::Jump(edge) => Some(&edge.block) == entry,
+        Exit::Branch { then, otherwise, .. } => [then, otherwise].iter().any(|edge| Some(&edge.block) == entry),
+        Exit::Table { entries, default, .. } => entries.iter().chain([default]).any(|edge| Some(&edge.block) == entry),
+        Exit::Return(_) | Exit::Never => false,
+    })
+}
+
 /// Returns `true` if a block does nothing but jump.
 fn only_jumps(block: &BlockMeaning) -> bool {
     block.effects.is_empty() && matches!(block.exit, Exit::Jump(_))
@@ -160,17 +172,6 @@ impl<'a, 'j> Proof<'a, 'j> {
         if addresses.len() != func.stack_slots.len() {
             return Err(Feature::Tables);
         }
-        let meaning = clif::meaning(terms, func, &addresses)?;
-        let mut needed: SecondaryMap<Block, Vec<Term>> = SecondaryMap::new();
-        let values = live::needed(func, &meaning.order)?;
-        for &block in &meaning.order {
-            let mut names: Vec<Term> = values[block].iter().filter_map(|&value| meaning.values[value]).collect();
-            names.sort_unstable();
-            names.dedup();
-            needed[block] = names;
-        }
-        let mut numbers = SecondaryMap::new();
-        meaning.order.iter().enumerate().for_each(|(number, &block)| numbers[block] = number);
         let (pointers, literals) = symbols(terms, code);
         let mut entry_frame = Frame::default();
         let return_address = match machine {
@@ -187,6 +188,35 @@ impl<'a, 'j> Proof<'a, 'j> {
                 entry_frame.store(terms, caller + offset, content);
             }
         }
+        let arguments: Vec<Term> = convention
+            .arguments
+            .iter()
+            .map(|passed| {
+                let whole = match passed.place {
+                    Passing::General(number) => entry.general[number],
+                    Passing::Vector(number) => entry.vector[number][0],
+                    Passing::Stack(offset) => {
+                        let content = entry_frame.load(terms, caller + offset, 8);
+                        content.expect("stack arguments are stored at the entry")
+                    }
+                };
+                terms.extract(whole, 0, passed.width)
+            })
+            .collect();
+        let meaning = clif::meaning(terms, func, &arguments, &addresses)?;
+        if has_edge_to_entry(&meaning) {
+            return Err(Feature::Preamble("an edge to the entry block"));
+        }
+        let mut needed: SecondaryMap<Block, Vec<Term>> = SecondaryMap::new();
+        let values = live::needed(func, &meaning.order)?;
+        for &block in &meaning.order {
+            let mut names: Vec<Term> = values[block].iter().filter_map(|&value| meaning.values[value]).collect();
+            names.sort_unstable();
+            names.dedup();
+            needed[block] = names;
+        }
+        let mut numbers = SecondaryMap::new();
+        meaning.order.iter().enumerate().for_each(|(number, &block)| numbers[block] = number);
         let around = Surroundings {
             code,
             stack,
@@ -326,18 +356,7 @@ impl<'a, 'j> Proof<'a, 'j> {
     fn start(&mut self) -> (Path, Vec<Effect>, Exit, Vec<(Term, Term)>) {
         let entry = self.meaning.order[0];
         let passed = self.convention.arguments.clone();
-        let arguments = passed.iter().map(|passed| {
-            let whole = match passed.place {
-                Passing::General(number) => self.entry.general[number],
-                Passing::Vector(number) => self.entry.vector[number][0],
-                Passing::Stack(offset) => {
-                    let at = self.around.caller + offset;
-                    self.entry_frame.load(self.terms, at, 8).expect("stack arguments are stored at the entry")
-                }
-            };
-            self.terms.extract(whole, 0, passed.width)
-        });
-        let edge = Edge { block: entry, arguments: arguments.collect() };
+        let edge = Edge { block: entry, arguments: Vec::new() };
         let mut state = self.entry.clone();
         // An extension by the caller is part of the register's content.
         for passed in &passed {
@@ -829,8 +848,8 @@ impl<'a, 'j> Proof<'a, 'j> {
         Ok(())
     }
 
-    /// Returns the verdict for a failure. With a model that names only values of the function and registers at the
-    /// entry, the code is refuted; otherwise the proof lacks a fact.
+    /// Returns the verdict for a failure. The code is refuted by a model of the state at the entry, from which the failing
+    /// path begins. In other blocks, the proof may lack a fact about the state.
     fn verdict(&mut self, site: Site, failure: Failure) -> Verdict {
         let variables = self.terms.variables_of(&failure.about);
         let is_known = |term: &Term| self.terms.name(*term).is_some_and(|name| !name.starts_with('?'));
@@ -840,7 +859,8 @@ impl<'a, 'j> Proof<'a, 'j> {
         };
         let state = variables.iter().filter_map(|&term| self.shown(term, &model)).collect();
         let finding = Finding { block: site.block, offset: site.offset, fault: failure.fault, state };
-        if variables.iter().all(is_known) { Verdict::Refuted(finding) } else { Verdict::NotProved(finding) }
+        let is_exact = site.block.is_none_or(|block| block == self.meaning.order[0]);
+        if is_exact && variables.iter().all(is_known) { Verdict::Refuted(finding) } else { Verdict::NotProved(finding) }
     }
 
     /// Returns the name and the value of a variable under a model.
