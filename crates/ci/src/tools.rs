@@ -32,6 +32,7 @@ const TOOLS: &[&str] = &[
     "gdb",
     "valgrind",
     "pkg-config",
+    "python3",
     "x86_64-w64-mingw32-gcc",
     "wine",
     "lld-link",
