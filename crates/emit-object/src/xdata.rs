@@ -61,7 +61,7 @@ impl Writer<'_> {
 /// Returns the `UNWIND_INFO` of a function; `None` if it has no frame.
 ///
 /// # Errors
-/// What cannot be described.
+/// If the format does not describe a construct of the prologue, which the error names.
 fn unwind_info(f: &FunctionView<'_>) -> Result<Option<Vec<u8>>, &'static str> {
     if f.unwind.is_empty() {
         return Ok(None);
