@@ -6,10 +6,11 @@ use crate::compiler::{Compiler, Context, StageMemory};
 use crate::error::CompileError;
 use crate::stage::Stage;
 use crate::stages::Stages;
+use crate::targets::CpuFlags;
 use kingpost_ir::Function;
 use kingpost_mach::block_order::MachineBlock;
 use kingpost_mach::settings::ValidateCode;
-use kingpost_mach::{FunctionView, LowerState, ModuleBuffer, Reloc, RelocKind, SymbolName};
+use kingpost_mach::{CpuFeatures, FunctionView, LowerState, ModuleBuffer, Reloc, RelocKind, SymbolName};
 use kingpost_validate::{Code, Machine, Relocation, RelocationKind, Report, Symbol, Verdict, prove};
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -81,10 +82,14 @@ fn code<'a>(compiler: &Compiler, lowering: &LowerState, func: &Function, view: &
         Some(MachineBlock::Ir(block)) => Some((*block, head.offset)),
         _ => None,
     });
+    let known = CpuFlags::of(compiler.triple().architecture, &[]).map_or(&[][..], |flags| flags.known());
+    let is_on = |name| compiler.isa().features().contains(CpuFeatures::of(name, known));
+    let features = known.iter().filter(|&&(name, _)| is_on(name)).filter_map(|(name, _)| name.strip_prefix("has_"));
     let frame = view.function.head.frame;
     let bottom = i64::from(frame.slots_offset) - i64::from(frame.size);
     Code {
         machine,
+        features: features.collect(),
         bytes: view.code,
         end: view.function.data_offset,
         heads: heads.collect(),

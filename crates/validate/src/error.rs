@@ -77,6 +77,8 @@ pub enum Fault {
     OutsideCode,
     /// Bytes without a known instruction.
     Instruction,
+    /// An instruction that the processor lacks, by the feature that it needs.
+    Processor(&'static str),
     /// The code executes an instruction twice without reaching the head of a block, or has very many paths.
     Unbounded,
     /// The relation between values and places did not settle within the limit of steps.
@@ -138,6 +140,7 @@ impl fmt::Display for Fault {
         match self {
             Fault::OutsideCode => f.write_str("execution leaves the code"),
             Fault::Instruction => f.write_str("the bytes have no known meaning"),
+            Fault::Processor(feature) => write!(f, "the instruction needs a processor with `{feature}`"),
             Fault::Unbounded => f.write_str("the paths through the block have no known end"),
             Fault::Unsettled => f.write_str("the places of values did not settle within the limit"),
             Fault::Load => f.write_str("the function has no such load here"),

@@ -19,6 +19,8 @@ pub enum Machine {
 pub struct Code<'a> {
     /// The instruction set.
     pub machine: Machine,
+    /// Features of the processor beyond the base of the architecture, such as `bmi2` and `lse`.
+    pub features: Vec<&'static str>,
     /// Instructions, and jump tables after them.
     pub bytes: &'a [u8],
     /// Offset of the first byte after the instructions.

@@ -73,6 +73,17 @@ impl Machine {
 }
 
 impl Decoded {
+    /// Returns the feature of the processor that the instruction needs, unless it is one of `features`.
+    pub(crate) fn missing(&self, features: &[&str]) -> Option<&'static str> {
+        let needed = match self {
+            Decoded::X64(instruction) => instruction.feature(),
+            Decoded::A64(instruction) => instruction.feature(),
+        };
+        // The manuals write `sse4.1`, flags `sse41`.
+        let is_needed = |feature: &&str, needed: &str| needed.bytes().filter(|&byte| byte != b'.').eq(feature.bytes());
+        needed.filter(|needed| !features.iter().any(|feature| is_needed(feature, needed)))
+    }
+
     /// Executes an instruction of `len` bytes.
     pub(crate) fn step(&self, world: &mut impl World, len: usize, at: At, state: &mut State) -> Flow {
         match self {

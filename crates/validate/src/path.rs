@@ -22,6 +22,8 @@ pub(crate) struct Path {
     pub(crate) tables: Vec<(Term, Term)>,
     /// Number of instructions executed.
     pub(crate) steps: u32,
+    /// Number of unspecified values so far. It names them, so that two of one path are never equal.
+    pub(crate) unspecified: u32,
 }
 
 /// Effects of the block that the path has performed.

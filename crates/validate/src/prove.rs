@@ -345,9 +345,7 @@ impl<'a, 'j> Proof<'a, 'j> {
             if count > MAX_PATHS {
                 return Err(Stopped::Failure(Site { block, offset: path.offset }, Fault::Unbounded.into()));
             }
-            let before = paths.len();
             self.follow(block, path, &effects, &exit, &replaced, &mut paths, work)?;
-            debug_assert!(paths.len() <= before + MAX_PATHS);
         }
         Ok(())
     }
@@ -380,6 +378,7 @@ impl<'a, 'j> Proof<'a, 'j> {
             progress: Progress::new(0),
             tables: Vec::new(),
             steps: 0,
+            unspecified: 0,
         };
         (path, Vec::new(), Exit::Jump(edge), Vec::new())
     }
@@ -409,6 +408,7 @@ impl<'a, 'j> Proof<'a, 'j> {
             progress: Progress::new(effects.len()),
             tables: Vec::new(),
             steps: 0,
+            unspecified: 0,
         };
         (path, effects, meaning.exit, replaced)
     }
@@ -425,7 +425,6 @@ impl<'a, 'j> Proof<'a, 'j> {
         paths: &mut Vec<Path>,
         work: &mut BTreeSet<Origin>,
     ) -> Result<(), Stopped> {
-        let mut unspecified = 0;
         loop {
             let offset = path.offset;
             let site = Site { block, offset };
@@ -452,7 +451,7 @@ impl<'a, 'j> Proof<'a, 'j> {
                 conditions: &mut path.conditions,
                 progress: &mut path.progress,
                 tables: &mut path.tables,
-                unspecified: &mut unspecified,
+                unspecified: &mut path.unspecified,
                 faults: Vec::new(),
                 failure: None,
             };
@@ -523,6 +522,9 @@ impl<'a, 'j> Proof<'a, 'j> {
         }
         let bytes = code.bytes.get(offset as usize..code.end as usize).ok_or(Fault::OutsideCode)?;
         let (decoded, len) = code.machine.decode(bytes).map_err(|_| Fault::Instruction)?;
+        if let Some(feature) = decoded.missing(&code.features) {
+            return Err(Fault::Processor(feature));
+        }
         self.decoded[offset as usize] = Some((decoded, len as u8));
         Ok((decoded, len as u32))
     }

@@ -3,3 +3,4 @@
 mod compiled;
 mod faults;
 mod functions;
+mod written;
