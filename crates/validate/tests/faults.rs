@@ -41,9 +41,14 @@ fn reason_x64(code: &[u8], at: usize, bit: u32) -> Option<&'static str> {
     let (old, new) = (code[at], code[at] ^ 1 << bit);
     let before = |distance: usize| at.checked_sub(distance).map_or(0, |at| code[at]);
     match (old, new) {
-        (0x40..=0x4f, 0x40..=0x4f) => Some(
-            "a bit of the prefix REX that has no field, upper bits that are not read, or an order of equal results",
-        ),
+        (0x42, 0x46) if before(1) == 0x0f => Some("the smaller of two equal values"),
+        (0x40..=0x4f, 0x40..=0x4f) if before(1) != 0x0f => match (bit, code.get(at + 1), code.get(at + 2)) {
+            (0, _, Some(address)) if address & 0xc7 == 0x05 => Some("REX.B, which an address without a base ignores"),
+            (1, ..) => Some("REX.X, which has no field without an index"),
+            (2, Some(0x83 | 0xc1 | 0xc7 | 0xf7), _) => Some("REX.R, which an extension of the opcode ignores"),
+            (3, ..) => Some("REX.W, where upper bits are not read"),
+            _ => None,
+        },
         (0x31, 0x33) | (0x33, 0x31) | (0x29, 0x28) | (0x01, 0x00) => {
             Some("another encoding, or bits that are not read")
         }
