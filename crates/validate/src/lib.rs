@@ -24,6 +24,9 @@
 //! | `relation.rs` | places of values at a head |
 //! | `calls.rs` | calls and returns |
 //! | `symbols.rs` | addresses of symbols, and constants in memory |
+//! | `setup.rs` | a proof before its first path |
+//! | `traps.rs` | traps of instructions |
+//! | `successors.rs` | ends of paths, and relations of the blocks that follow |
 //! | `prove.rs` | the proof: [`prove`] |
 //! | `equal.rs` | equality of terms: normal forms, models, a solver |
 //! | `error.rs` | verdicts and their reasons |
@@ -44,7 +47,10 @@ mod machine;
 mod path;
 mod prove;
 mod relation;
+mod setup;
+mod successors;
 mod symbols;
+mod traps;
 
 pub use equal::Decisions;
 pub use error::{Fault, Feature, Finding, Verdict};

@@ -4,22 +4,21 @@
 //! jumps through them and shares them. A wrong table of heads makes a proof fail: each path must arrive at the head of
 //! the block in which the function continues.
 
-use crate::abi::{self, Convention, Place as Passing};
-use crate::clif::{self, BlockMeaning, Edge, Effect, Exit, Meaning};
-use crate::equal::{Conditions, Decision, Decisions, Judge, simplified};
+use crate::abi::{Convention, Place as Passing};
+use crate::clif::{self, Edge, Effect, Exit, Meaning};
+use crate::equal::{Conditions, Decisions, Judge};
 use crate::error::{Fault, Feature, Finding, Verdict};
 use crate::frame::Frame;
 use crate::input::{Code, RelocationKind};
-use crate::live;
 use crate::machine::Decoded;
-use crate::path::{Failure, Path, Progress, Step, Surroundings, distance, pass_over};
-use crate::relation::{Needed, Relation};
-use crate::symbols::{address_of, pointer_to, symbols};
+use crate::path::{Failure, Path, Progress, Step, Surroundings};
+use crate::relation::Relation;
+use crate::symbols::{address_of, pointer_to};
 use cranelift_entity::SecondaryMap;
 use kingpost_ir::signature::ArgumentExtension;
-use kingpost_ir::{Block, Function, TrapCode};
+use kingpost_ir::{Block, Function};
 use kingpost_machine_semantics::{At, Flow, State};
-use kingpost_smt::{Evaluator, Model, Solver, Sort, Substitution, Term, Terms, Value};
+use kingpost_smt::{Evaluator, Model, Solver, Substitution, Term, Terms, Value};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -64,7 +63,7 @@ pub fn prove(func: &Function, code: &Code<'_>, solver: Option<(&mut Solver, Dura
 
 /// Origin of a path: the entry of the function, or the head of a block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Origin {
+pub(crate) enum Origin {
     Entry,
     /// The index of a block in reverse post-order.
     Head(usize),
@@ -72,19 +71,19 @@ enum Origin {
 
 /// Place of a failure.
 #[derive(Clone, Copy, Debug)]
-struct Site {
-    block: Option<Block>,
-    offset: u32,
+pub(crate) struct Site {
+    pub(crate) block: Option<Block>,
+    pub(crate) offset: u32,
 }
 
-enum Stopped {
+pub(crate) enum Stopped {
     Failure(Site, Failure),
     Feature(Feature),
 }
 
 /// Event at the end of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum End {
+pub(crate) enum End {
     /// Arrival at an offset that is the head of a cut point.
     Head(u32),
     /// A return to an address.
@@ -118,173 +117,7 @@ pub(crate) struct Proof<'a, 'j> {
     pub(crate) instructions: u64,
 }
 
-/// Returns `true` if an edge leads to the entry block.
-fn has_edge_to_entry(meaning: &Meaning) -> bool {
-    let entry = meaning.order.first();
-    let mut exits = meaning.order.iter().filter_map(|&block| meaning.blocks[block].as_ref().map(|block| &block.exit));
-    exits.any(|exit| match exit {
-        Exit::Jump(edge) => Some(&edge.block) == entry,
-        Exit::Branch { then, otherwise, .. } => [then, otherwise].iter().any(|edge| Some(&edge.block) == entry),
-        Exit::Table { entries, default, .. } => entries.iter().chain([default]).any(|edge| Some(&edge.block) == entry),
-        Exit::Return(_) | Exit::Never => false,
-    })
-}
-
-/// Returns `true` if a block does nothing but jump.
-fn only_jumps(block: &BlockMeaning) -> bool {
-    block.effects.is_empty() && matches!(block.exit, Exit::Jump(_))
-}
-
-impl<'a, 'j> Proof<'a, 'j> {
-    fn new(
-        func: &'a Function,
-        code: &'a Code<'a>,
-        terms: &'a mut Terms,
-        judge: &'a mut Judge<'j>,
-    ) -> Result<Self, Feature> {
-        if func.stack_limit.is_some() {
-            return Err(Feature::Preamble("a stack limit"));
-        }
-        if !func.dynamic_stack_slots.is_empty() {
-            return Err(Feature::Preamble("a dynamic stack slot"));
-        }
-        // Both standards align the stack to 16 bytes.
-        if func.stack_slots.values().any(|data| data.align_shift > 4) {
-            return Err(Feature::Preamble("a stack slot aligned beyond the stack"));
-        }
-        if code.heads.is_empty() {
-            return Err(Feature::Tables);
-        }
-        let machine = code.machine;
-        let convention = abi::convention(machine, &func.signature)?;
-        let (base, entry) = (terms.var("code", Sort::Bits(64)), State::variables(terms, "in."));
-        let unknown = State::variables(terms, "?");
-        let stack = entry.general[machine.stack_pointer()];
-        let caller = machine.pushed_by_call();
-        let mut addresses = Vec::new();
-        let mut slots = Vec::new();
-        for (data, &offset) in func.stack_slots.values().zip(&code.slots) {
-            let start = offset + caller;
-            slots.push((start, start.saturating_add(data.size.into())));
-            let offset = terms.number(64, start as u64 as u128);
-            addresses.push(terms.add(stack, offset));
-        }
-        if addresses.len() != func.stack_slots.len() {
-            return Err(Feature::Tables);
-        }
-        let (pointers, literals) = symbols(terms, code);
-        let mut entry_frame = Frame::default();
-        let return_address = match machine {
-            crate::Machine::Aarch64 => entry.general[30],
-            crate::Machine::X64 => {
-                let address = terms.var("in.return", Sort::Bits(64));
-                entry_frame.store(terms, 0, address);
-                address
-            }
-        };
-        for passed in &convention.arguments {
-            if let Passing::Stack(offset) = passed.place {
-                let content = terms.var(&format!("in.stack{offset}"), Sort::Bits(64));
-                entry_frame.store(terms, caller + offset, content);
-            }
-        }
-        let arguments: Vec<Term> = convention
-            .arguments
-            .iter()
-            .map(|passed| {
-                let whole = match passed.place {
-                    Passing::General(number) => entry.general[number],
-                    Passing::Vector(number) => entry.vector[number][0],
-                    Passing::Stack(offset) => {
-                        let content = entry_frame.load(terms, caller + offset, 8);
-                        content.expect("stack arguments are stored at the entry")
-                    }
-                };
-                terms.extract(whole, 0, passed.width)
-            })
-            .collect();
-        let meaning = clif::meaning(terms, func, &arguments, &addresses)?;
-        if has_edge_to_entry(&meaning) {
-            return Err(Feature::Preamble("an edge to the entry block"));
-        }
-        let mut needed: SecondaryMap<Block, Vec<Term>> = SecondaryMap::new();
-        let values = live::needed(func, &meaning.order)?;
-        for &block in &meaning.order {
-            let mut names: Vec<Term> = values[block].iter().filter_map(|&value| meaning.values[value]).collect();
-            names.sort_unstable();
-            names.dedup();
-            needed[block] = names;
-        }
-        let mut numbers = SecondaryMap::new();
-        meaning.order.iter().enumerate().for_each(|(number, &block)| numbers[block] = number);
-        let around = Surroundings {
-            code,
-            stack,
-            base,
-            slots,
-            caller,
-            arguments_end: caller + convention.stack_bytes,
-            pointers,
-            literals,
-        };
-        let mut proof = Proof {
-            func,
-            terms,
-            judge,
-            around,
-            meaning,
-            needed,
-            heads: SecondaryMap::new(),
-            is_head: vec![false; code.bytes.len() + 1],
-            numbers,
-            relations: SecondaryMap::new(),
-            decoded: vec![None; code.bytes.len() + 1],
-            entry,
-            unknown,
-            convention,
-            entry_frame,
-            return_address,
-            instructions: 0,
-        };
-        proof.find_heads();
-        Ok(proof)
-    }
-
-    /// Chooses the cut points: emitted blocks that do more than jump, or that jump in a circle. If several are at one
-    /// offset, the last one is, because the others have no instructions.
-    fn find_heads(&mut self) {
-        let mut last: Option<(Block, u32)> = None;
-        for &(block, offset) in &self.around.code.heads {
-            let Some(meaning) = self.meaning.blocks[block].as_ref() else { continue };
-            if (only_jumps(meaning) && !self.is_in_circle(block)) || offset as usize >= self.is_head.len() {
-                continue;
-            }
-            if let Some((other, at)) = last
-                && at == offset
-            {
-                self.heads[other] = None;
-            }
-            self.heads[block] = Some(offset);
-            self.is_head[offset as usize] = true;
-            last = Some((block, offset));
-        }
-    }
-
-    /// Returns `true` if jumps lead from a block to itself, through blocks that only jump.
-    fn is_in_circle(&self, block: Block) -> bool {
-        let mut at = block;
-        for _ in 0..=self.meaning.order.len() {
-            match self.meaning.blocks[at].as_ref().map(|meaning| (only_jumps(meaning), &meaning.exit)) {
-                Some((true, Exit::Jump(edge))) => at = edge.block,
-                _ => return false,
-            }
-            if at == block {
-                return true;
-            }
-        }
-        false
-    }
-
+impl Proof<'_, '_> {
     fn run(&mut self) -> Result<(), Stopped> {
         self.check_slots()?;
         let mut work = BTreeSet::from([Origin::Entry]);
@@ -317,18 +150,6 @@ impl<'a, 'j> Proof<'a, 'j> {
             Origin::Entry => None,
             Origin::Head(number) => Some(self.meaning.order[number]),
         }
-    }
-
-    /// Checks that stack slots are memory of the frame, and do not overlap.
-    fn check_slots(&self) -> Result<(), Stopped> {
-        let mut slots = self.around.slots.clone();
-        slots.sort_unstable();
-        let is_outside = slots.iter().any(|&(_, end)| end > 0);
-        let overlap = slots.windows(2).any(|pair| pair[0].1 > pair[1].0);
-        if is_outside || overlap {
-            return Err(Stopped::Failure(Site { block: None, offset: 0 }, Fault::SlotPlace.into()));
-        }
-        Ok(())
     }
 
     /// Follows all paths from an origin.
@@ -568,286 +389,8 @@ impl<'a, 'j> Proof<'a, 'j> {
         }
     }
 
-    fn is_infeasible(&mut self, conditions: &Conditions) -> bool {
+    pub(crate) fn is_infeasible(&mut self, conditions: &Conditions) -> bool {
         self.judge.is_contradiction(self.terms, conditions)
-    }
-
-    /// Requires the function to trap under a condition as an instruction that faults does.
-    fn fault(&mut self, path: &Path, effects: &[Effect], offset: u32, condition: Term) -> Result<(), Failure> {
-        if path.conditions.decide(self.terms, condition) == Some(false) {
-            return Ok(());
-        }
-        let mut path = path.clone();
-        path.conditions.add(self.terms, condition);
-        match self.trap(&path, effects, offset) {
-            Err(_) if self.is_infeasible(&path.conditions) => Ok(()),
-            other => other,
-        }
-    }
-
-    /// Requires the function to trap where a path traps, with the listed code.
-    fn trap(&mut self, path: &Path, effects: &[Effect], offset: u32) -> Result<(), Failure> {
-        let listed: Vec<TrapCode> = self.around.traps(offset).collect();
-        if listed.is_empty() {
-            return Err(Fault::UnlistedTrap.into());
-        }
-        for index in path.progress.open() {
-            match &effects[index] {
-                Effect::Load(load) if load.trap.is_none() => {}
-                Effect::TrapIf { condition, code } => {
-                    let never = self.terms.not(*condition);
-                    if path.conditions.decide(self.terms, *condition) == Some(false) {
-                        continue;
-                    }
-                    let is_listed = listed.contains(code);
-                    let decision = match is_listed {
-                        true => self.judge.holds(self.terms, &path.conditions, *condition),
-                        false => Decision::Unknown,
-                    };
-                    match decision {
-                        Decision::Holds => return Ok(()),
-                        _ if self.judge.holds(self.terms, &path.conditions, never) == Decision::Holds => {}
-                        Decision::Fails(model) => {
-                            return Err(Failure { fault: Fault::Trap, model: Some(model), about: vec![*condition] });
-                        }
-                        Decision::Unknown => {
-                            return Err(Failure { fault: Fault::Trap, model: None, about: vec![*condition] });
-                        }
-                    }
-                }
-                _ => return Err(Fault::Trap.into()),
-            }
-        }
-        Err(Fault::Trap.into())
-    }
-
-    /// Continues at an address: within the code, or at each entry of a jump table.
-    fn jump(
-        &mut self,
-        path: Path,
-        address: Term,
-        exit: &Exit,
-        replaced: &[(Term, Term)],
-        paths: &mut Vec<Path>,
-    ) -> Result<(), Failure> {
-        let inside = |offset: i64, end: u32| u32::try_from(offset).ok().filter(|&offset| offset < end);
-        let end = self.around.code.end;
-        if let Some(offset) = distance(self.terms, address, self.around.base) {
-            let offset = inside(offset, end).ok_or(Fault::OutsideCode)?;
-            paths.push(Path { offset, ..path });
-            return Ok(());
-        }
-        let Exit::Table { index, entries, .. } = exit else { return Err(Fault::IndirectJump.into()) };
-        let index = Substitution::new(replaced.iter().copied()).apply(self.terms, *index);
-        let width = self.terms.width(index);
-        let count = self.terms.number(width, entries.len() as u128);
-        let mut cases = vec![(self.terms.ule(count, index), None)];
-        for number in 0..entries.len() {
-            let number = self.terms.number(width, number as u128);
-            cases.push((self.terms.eq(index, number), Some(number)));
-        }
-        for (is_this, number) in cases {
-            if path.conditions.decide(self.terms, is_this) == Some(false) {
-                continue;
-            }
-            let mut this = path.clone();
-            this.conditions.add(self.terms, is_this);
-            let mut pairs: Vec<(Term, Term)> = number.map(|number| (index, number)).into_iter().collect();
-            let mut substitution = Substitution::new(pairs.iter().copied());
-            for &(entry, offset) in &path.tables {
-                let offset = substitution.apply(self.terms, offset);
-                let offset = simplified(self.terms, &this.conditions, offset);
-                let contents = self.terms.bits(offset).and_then(|offset| self.table_entry(offset.unsigned()));
-                let contents = contents.ok_or(Fault::IndirectJump)?;
-                pairs.push((entry, self.terms.number(32, contents.into())));
-            }
-            let target = Substitution::new(pairs).apply(self.terms, address);
-            let target = distance(self.terms, target, self.around.base).and_then(|offset| inside(offset, end));
-            this.offset = target.ok_or(Fault::IndirectJump)?;
-            paths.push(this);
-        }
-        Ok(())
-    }
-
-    /// Returns four bytes of the tables after the instructions.
-    fn table_entry(&self, offset: u128) -> Option<u32> {
-        let code = self.around.code;
-        let offset = usize::try_from(offset).ok().filter(|&offset| offset >= code.end as usize)?;
-        let bytes = code.bytes.get(offset..offset.checked_add(4)?)?;
-        Some(u32::from_le_bytes(bytes.try_into().ok()?))
-    }
-
-    /// Requires the function to continue as the path ends.
-    fn finish(
-        &mut self,
-        path: &Path,
-        effects: &[Effect],
-        exit: &Exit,
-        replaced: &[(Term, Term)],
-        end: End,
-        work: &mut BTreeSet<Origin>,
-    ) -> Result<(), Stop> {
-        let result = self.end(path, effects, exit, replaced, end, work);
-        match result {
-            Err(_) if self.is_infeasible(&path.conditions) => Ok(()),
-            other => other,
-        }
-    }
-
-    fn end(
-        &mut self,
-        path: &Path,
-        effects: &[Effect],
-        exit: &Exit,
-        replaced: &[(Term, Term)],
-        end: End,
-        work: &mut BTreeSet<Origin>,
-    ) -> Result<(), Stop> {
-        let mut path = path.clone();
-        pass_over(self.terms, self.judge, effects, &path.conditions, &mut path.progress, |_| false)?;
-        let exit = exit.clone();
-        self.leave(&path, &exit, replaced.to_vec(), end, work, 0)
-    }
-
-    /// Follows an exit of the function to a cut point or a return. `replaced` are the variables with their terms on the
-    /// path.
-    fn leave(
-        &mut self,
-        path: &Path,
-        exit: &Exit,
-        replaced: Vec<(Term, Term)>,
-        end: End,
-        work: &mut BTreeSet<Origin>,
-        depth: usize,
-    ) -> Result<(), Stop> {
-        let mut substitution = Substitution::new(replaced.iter().copied());
-        match exit {
-            Exit::Never => Err(Failure::from(Fault::Omitted("a trap")).into()),
-            Exit::Return(results) => {
-                let End::Return(address) = end else { return Err(Failure::from(Fault::Successor).into()) };
-                let results: Vec<Term> = results.iter().map(|&term| substitution.apply(self.terms, term)).collect();
-                Ok(self.check_return(path, address, &results)?)
-            }
-            Exit::Jump(edge) => self.enter(path, edge, replaced, end, work, depth),
-            Exit::Branch { condition, then, otherwise } => {
-                let condition = substitution.apply(self.terms, *condition);
-                for (condition, edge) in [(condition, then), (self.terms.not(condition), otherwise)] {
-                    self.enter_if(path, condition, edge, &replaced, end, work, depth)?;
-                }
-                Ok(())
-            }
-            Exit::Table { index, entries, default } => {
-                let index = substitution.apply(self.terms, *index);
-                let width = self.terms.width(index);
-                for (number, edge) in entries.iter().enumerate() {
-                    let number = self.terms.number(width, number as u128);
-                    let condition = self.terms.eq(index, number);
-                    self.enter_if(path, condition, edge, &replaced, end, work, depth)?;
-                }
-                let count = self.terms.number(width, entries.len() as u128);
-                let condition = self.terms.ule(count, index);
-                self.enter_if(path, condition, default, &replaced, end, work, depth)
-            }
-        }
-    }
-
-    /// Enters a block if the condition can hold on the path.
-    #[allow(clippy::too_many_arguments, reason = "the parts of the path's end")]
-    fn enter_if(
-        &mut self,
-        path: &Path,
-        condition: Term,
-        edge: &Edge,
-        replaced: &[(Term, Term)],
-        end: End,
-        work: &mut BTreeSet<Origin>,
-        depth: usize,
-    ) -> Result<(), Stop> {
-        match path.conditions.decide(self.terms, condition) {
-            Some(false) => return Ok(()),
-            Some(true) => return self.enter(path, edge, replaced.to_vec(), end, work, depth),
-            None => {}
-        }
-        let mut taken = path.clone();
-        taken.conditions.add(self.terms, condition);
-        // An edge that is not taken must not drop facts.
-        if self.is_infeasible(&taken.conditions) {
-            return Ok(());
-        }
-        self.enter(&taken, edge, replaced.to_vec(), end, work, depth)
-    }
-
-    /// Passes the arguments of an edge to its block.
-    fn enter(
-        &mut self,
-        path: &Path,
-        edge: &Edge,
-        mut replaced: Vec<(Term, Term)>,
-        end: End,
-        work: &mut BTreeSet<Origin>,
-        depth: usize,
-    ) -> Result<(), Stop> {
-        let mut substitution = Substitution::new(replaced.iter().copied());
-        let parameters: Vec<Term> =
-            self.func.dfg.block_params(edge.block).iter().filter_map(|&value| self.meaning.values[value]).collect();
-        let passed: Vec<Term> = edge.arguments.iter().map(|&term| substitution.apply(self.terms, term)).collect();
-        replaced.retain(|(variable, _)| !parameters.contains(variable));
-        replaced.extend(parameters.into_iter().zip(passed));
-        match self.heads[edge.block] {
-            Some(offset) if end == End::Head(offset) => self.arrive(path, edge.block, &replaced, work),
-            Some(_) => Err(Failure::from(Fault::Successor).into()),
-            None => {
-                if depth > self.meaning.order.len() {
-                    return Err(Failure::from(Fault::Successor).into());
-                }
-                let meaning = self.meaning.blocks[edge.block].clone().ok_or(Failure::from(Fault::Successor))?;
-                if !meaning.effects.is_empty() {
-                    return Err(Failure::from(Fault::Successor).into());
-                }
-                self.leave(path, &meaning.exit, replaced, end, work, depth + 1)
-            }
-        }
-    }
-
-    /// Updates the relation of a block with a path that arrives at its head.
-    fn arrive(
-        &mut self,
-        path: &Path,
-        block: Block,
-        replaced: &[(Term, Term)],
-        work: &mut BTreeSet<Origin>,
-    ) -> Result<(), Stop> {
-        let mut substitution = Substitution::new(replaced.iter().copied());
-        let changed = match self.relations[block].take() {
-            None => {
-                let names = self.needed[block].clone();
-                let needed: Vec<Needed> = names
-                    .into_iter()
-                    .map(|name| Needed { name, value: substitution.apply(self.terms, name) })
-                    .collect();
-                let machine = self.around.code.machine;
-                let registers = (machine.generals(), machine.vectors());
-                let relation = Relation::propose(self.terms, registers, &path.state, &path.frame, &needed);
-                self.relations[block] = Some(relation);
-                true
-            }
-            Some(mut relation) => {
-                let (judge, conditions) = (&mut *self.judge, &path.conditions);
-                let changed = relation.restrict(
-                    self.terms,
-                    &path.state,
-                    &path.frame,
-                    |terms, term| substitution.apply(terms, term),
-                    |terms, a, b| judge.is_same_under(terms, conditions, a, b),
-                );
-                self.relations[block] = Some(relation);
-                changed
-            }
-        };
-        if changed {
-            work.insert(Origin::Head(self.numbers[block]));
-        }
-        Ok(())
     }
 
     /// Returns the verdict for a failure. The code is refuted by a model of the state at the entry, from which the failing

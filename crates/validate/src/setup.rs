@@ -1,0 +1,200 @@
+//! The state of a proof before the first path: meaning, convention, tables, and cut points.
+
+use crate::abi::{self, Place as Passing};
+use crate::clif::{self, BlockMeaning, Exit, Meaning};
+use crate::equal::Judge;
+use crate::error::{Fault, Feature};
+use crate::frame::Frame;
+use crate::input::Code;
+use crate::live;
+use crate::path::Surroundings;
+use crate::prove::{Proof, Site, Stopped};
+use crate::symbols::symbols;
+use cranelift_entity::SecondaryMap;
+use kingpost_ir::{Block, Function};
+use kingpost_machine_semantics::State;
+use kingpost_smt::{Sort, Term, Terms};
+
+/// Returns `true` if an edge leads to the entry block.
+fn has_edge_to_entry(meaning: &Meaning) -> bool {
+    let entry = meaning.order.first();
+    let mut exits = meaning.order.iter().filter_map(|&block| meaning.blocks[block].as_ref().map(|block| &block.exit));
+    exits.any(|exit| match exit {
+        Exit::Jump(edge) => Some(&edge.block) == entry,
+        Exit::Branch { then, otherwise, .. } => [then, otherwise].iter().any(|edge| Some(&edge.block) == entry),
+        Exit::Table { entries, default, .. } => entries.iter().chain([default]).any(|edge| Some(&edge.block) == entry),
+        Exit::Return(_) | Exit::Never => false,
+    })
+}
+
+/// Returns `true` if a block does nothing but jump.
+fn only_jumps(block: &BlockMeaning) -> bool {
+    block.effects.is_empty() && matches!(block.exit, Exit::Jump(_))
+}
+
+impl<'a, 'j> Proof<'a, 'j> {
+    /// Returns a proof without relations.
+    ///
+    /// # Errors
+    /// If the function or the code has a feature that proofs do not know.
+    pub(crate) fn new(
+        func: &'a Function,
+        code: &'a Code<'a>,
+        terms: &'a mut Terms,
+        judge: &'a mut Judge<'j>,
+    ) -> Result<Self, Feature> {
+        if func.stack_limit.is_some() {
+            return Err(Feature::Preamble("a stack limit"));
+        }
+        if !func.dynamic_stack_slots.is_empty() {
+            return Err(Feature::Preamble("a dynamic stack slot"));
+        }
+        // Both standards align the stack to 16 bytes.
+        if func.stack_slots.values().any(|data| data.align_shift > 4) {
+            return Err(Feature::Preamble("a stack slot aligned beyond the stack"));
+        }
+        if code.heads.is_empty() {
+            return Err(Feature::Tables);
+        }
+        let machine = code.machine;
+        let convention = abi::convention(machine, &func.signature)?;
+        let (base, entry) = (terms.var("code", Sort::Bits(64)), State::variables(terms, "in."));
+        let unknown = State::variables(terms, "?");
+        let stack = entry.general[machine.stack_pointer()];
+        let caller = machine.pushed_by_call();
+        let mut addresses = Vec::new();
+        let mut slots = Vec::new();
+        for (data, &offset) in func.stack_slots.values().zip(&code.slots) {
+            let start = offset + caller;
+            slots.push((start, start.saturating_add(data.size.into())));
+            let offset = terms.number(64, start as u64 as u128);
+            addresses.push(terms.add(stack, offset));
+        }
+        if addresses.len() != func.stack_slots.len() {
+            return Err(Feature::Tables);
+        }
+        let (pointers, literals) = symbols(terms, code);
+        let mut entry_frame = Frame::default();
+        let return_address = match machine {
+            crate::Machine::Aarch64 => entry.general[30],
+            crate::Machine::X64 => {
+                let address = terms.var("in.return", Sort::Bits(64));
+                entry_frame.store(terms, 0, address);
+                address
+            }
+        };
+        for passed in &convention.arguments {
+            if let Passing::Stack(offset) = passed.place {
+                let content = terms.var(&format!("in.stack{offset}"), Sort::Bits(64));
+                entry_frame.store(terms, caller + offset, content);
+            }
+        }
+        let arguments: Vec<Term> = convention
+            .arguments
+            .iter()
+            .map(|passed| {
+                let whole = match passed.place {
+                    Passing::General(number) => entry.general[number],
+                    Passing::Vector(number) => entry.vector[number][0],
+                    Passing::Stack(offset) => {
+                        let content = entry_frame.load(terms, caller + offset, 8);
+                        content.expect("stack arguments are stored at the entry")
+                    }
+                };
+                terms.extract(whole, 0, passed.width)
+            })
+            .collect();
+        let meaning = clif::meaning(terms, func, &arguments, &addresses)?;
+        if has_edge_to_entry(&meaning) {
+            return Err(Feature::Preamble("an edge to the entry block"));
+        }
+        let mut needed: SecondaryMap<Block, Vec<Term>> = SecondaryMap::new();
+        let values = live::needed(func, &meaning.order)?;
+        for &block in &meaning.order {
+            let mut names: Vec<Term> = values[block].iter().filter_map(|&value| meaning.values[value]).collect();
+            names.sort_unstable();
+            names.dedup();
+            needed[block] = names;
+        }
+        let mut numbers = SecondaryMap::new();
+        meaning.order.iter().enumerate().for_each(|(number, &block)| numbers[block] = number);
+        let around = Surroundings {
+            code,
+            stack,
+            base,
+            slots,
+            caller,
+            arguments_end: caller + convention.stack_bytes,
+            pointers,
+            literals,
+        };
+        let mut proof = Proof {
+            func,
+            terms,
+            judge,
+            around,
+            meaning,
+            needed,
+            heads: SecondaryMap::new(),
+            is_head: vec![false; code.bytes.len() + 1],
+            numbers,
+            relations: SecondaryMap::new(),
+            decoded: vec![None; code.bytes.len() + 1],
+            entry,
+            unknown,
+            convention,
+            entry_frame,
+            return_address,
+            instructions: 0,
+        };
+        proof.find_heads();
+        Ok(proof)
+    }
+
+    /// Chooses the cut points: emitted blocks that do more than jump, or that jump in a circle. If several are at one
+    /// offset, the last one is, because the others have no instructions.
+    fn find_heads(&mut self) {
+        let mut last: Option<(Block, u32)> = None;
+        for &(block, offset) in &self.around.code.heads {
+            let Some(meaning) = self.meaning.blocks[block].as_ref() else { continue };
+            if (only_jumps(meaning) && !self.is_in_circle(block)) || offset as usize >= self.is_head.len() {
+                continue;
+            }
+            if let Some((other, at)) = last
+                && at == offset
+            {
+                self.heads[other] = None;
+            }
+            self.heads[block] = Some(offset);
+            self.is_head[offset as usize] = true;
+            last = Some((block, offset));
+        }
+    }
+
+    /// Returns `true` if jumps lead from a block to itself, through blocks that only jump.
+    fn is_in_circle(&self, block: Block) -> bool {
+        let mut at = block;
+        for _ in 0..=self.meaning.order.len() {
+            match self.meaning.blocks[at].as_ref().map(|meaning| (only_jumps(meaning), &meaning.exit)) {
+                Some((true, Exit::Jump(edge))) => at = edge.block,
+                _ => return false,
+            }
+            if at == block {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Checks that stack slots are memory of the frame, and do not overlap.
+    pub(crate) fn check_slots(&self) -> Result<(), Stopped> {
+        let mut slots = self.around.slots.clone();
+        slots.sort_unstable();
+        let is_outside = slots.iter().any(|&(_, end)| end > 0);
+        let overlap = slots.windows(2).any(|pair| pair[0].1 > pair[1].0);
+        if is_outside || overlap {
+            return Err(Stopped::Failure(Site { block: None, offset: 0 }, Fault::SlotPlace.into()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,242 @@
+//! Ends of paths: the block in which the function continues, and its relation.
+
+use crate::clif::{Edge, Effect, Exit};
+use crate::equal::simplified;
+use crate::error::Fault;
+use crate::path::{Failure, Path, distance, pass_over};
+use crate::prove::{End, Origin, Proof, Stop};
+use crate::relation::{Needed, Relation};
+use kingpost_ir::Block;
+use kingpost_smt::{Substitution, Term};
+use std::collections::BTreeSet;
+
+impl Proof<'_, '_> {
+    /// Continues at an address: within the code, or at each entry of a jump table.
+    pub(crate) fn jump(
+        &mut self,
+        path: Path,
+        address: Term,
+        exit: &Exit,
+        replaced: &[(Term, Term)],
+        paths: &mut Vec<Path>,
+    ) -> Result<(), Failure> {
+        let inside = |offset: i64, end: u32| u32::try_from(offset).ok().filter(|&offset| offset < end);
+        let end = self.around.code.end;
+        if let Some(offset) = distance(self.terms, address, self.around.base) {
+            let offset = inside(offset, end).ok_or(Fault::OutsideCode)?;
+            paths.push(Path { offset, ..path });
+            return Ok(());
+        }
+        let Exit::Table { index, entries, .. } = exit else { return Err(Fault::IndirectJump.into()) };
+        let index = Substitution::new(replaced.iter().copied()).apply(self.terms, *index);
+        let width = self.terms.width(index);
+        let count = self.terms.number(width, entries.len() as u128);
+        let mut cases = vec![(self.terms.ule(count, index), None)];
+        for number in 0..entries.len() {
+            let number = self.terms.number(width, number as u128);
+            cases.push((self.terms.eq(index, number), Some(number)));
+        }
+        for (is_this, number) in cases {
+            if path.conditions.decide(self.terms, is_this) == Some(false) {
+                continue;
+            }
+            let mut this = path.clone();
+            this.conditions.add(self.terms, is_this);
+            let mut pairs: Vec<(Term, Term)> = number.map(|number| (index, number)).into_iter().collect();
+            let mut substitution = Substitution::new(pairs.iter().copied());
+            for &(entry, offset) in &path.tables {
+                let offset = substitution.apply(self.terms, offset);
+                let offset = simplified(self.terms, &this.conditions, offset);
+                let contents = self.terms.bits(offset).and_then(|offset| self.table_entry(offset.unsigned()));
+                let contents = contents.ok_or(Fault::IndirectJump)?;
+                pairs.push((entry, self.terms.number(32, contents.into())));
+            }
+            let target = Substitution::new(pairs).apply(self.terms, address);
+            let target = distance(self.terms, target, self.around.base).and_then(|offset| inside(offset, end));
+            this.offset = target.ok_or(Fault::IndirectJump)?;
+            paths.push(this);
+        }
+        Ok(())
+    }
+
+    /// Returns four bytes of the tables after the instructions.
+    fn table_entry(&self, offset: u128) -> Option<u32> {
+        let code = self.around.code;
+        let offset = usize::try_from(offset).ok().filter(|&offset| offset >= code.end as usize)?;
+        let bytes = code.bytes.get(offset..offset.checked_add(4)?)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?))
+    }
+
+    /// Requires the function to continue as the path ends.
+    pub(crate) fn finish(
+        &mut self,
+        path: &Path,
+        effects: &[Effect],
+        exit: &Exit,
+        replaced: &[(Term, Term)],
+        end: End,
+        work: &mut BTreeSet<Origin>,
+    ) -> Result<(), Stop> {
+        let result = self.end(path, effects, exit, replaced, end, work);
+        match result {
+            Err(_) if self.is_infeasible(&path.conditions) => Ok(()),
+            other => other,
+        }
+    }
+
+    fn end(
+        &mut self,
+        path: &Path,
+        effects: &[Effect],
+        exit: &Exit,
+        replaced: &[(Term, Term)],
+        end: End,
+        work: &mut BTreeSet<Origin>,
+    ) -> Result<(), Stop> {
+        let mut path = path.clone();
+        pass_over(self.terms, self.judge, effects, &path.conditions, &mut path.progress, |_| false)?;
+        let exit = exit.clone();
+        self.leave(&path, &exit, replaced.to_vec(), end, work, 0)
+    }
+
+    /// Follows an exit of the function to a cut point or a return. `replaced` are the variables with their terms on the
+    /// path.
+    fn leave(
+        &mut self,
+        path: &Path,
+        exit: &Exit,
+        replaced: Vec<(Term, Term)>,
+        end: End,
+        work: &mut BTreeSet<Origin>,
+        depth: usize,
+    ) -> Result<(), Stop> {
+        let mut substitution = Substitution::new(replaced.iter().copied());
+        match exit {
+            Exit::Never => Err(Failure::from(Fault::Omitted("a trap")).into()),
+            Exit::Return(results) => {
+                let End::Return(address) = end else { return Err(Failure::from(Fault::Successor).into()) };
+                let results: Vec<Term> = results.iter().map(|&term| substitution.apply(self.terms, term)).collect();
+                Ok(self.check_return(path, address, &results)?)
+            }
+            Exit::Jump(edge) => self.enter(path, edge, replaced, end, work, depth),
+            Exit::Branch { condition, then, otherwise } => {
+                let condition = substitution.apply(self.terms, *condition);
+                for (condition, edge) in [(condition, then), (self.terms.not(condition), otherwise)] {
+                    self.enter_if(path, condition, edge, &replaced, end, work, depth)?;
+                }
+                Ok(())
+            }
+            Exit::Table { index, entries, default } => {
+                let index = substitution.apply(self.terms, *index);
+                let width = self.terms.width(index);
+                for (number, edge) in entries.iter().enumerate() {
+                    let number = self.terms.number(width, number as u128);
+                    let condition = self.terms.eq(index, number);
+                    self.enter_if(path, condition, edge, &replaced, end, work, depth)?;
+                }
+                let count = self.terms.number(width, entries.len() as u128);
+                let condition = self.terms.ule(count, index);
+                self.enter_if(path, condition, default, &replaced, end, work, depth)
+            }
+        }
+    }
+
+    /// Enters a block if the condition can hold on the path.
+    #[allow(clippy::too_many_arguments, reason = "the parts of the path's end")]
+    fn enter_if(
+        &mut self,
+        path: &Path,
+        condition: Term,
+        edge: &Edge,
+        replaced: &[(Term, Term)],
+        end: End,
+        work: &mut BTreeSet<Origin>,
+        depth: usize,
+    ) -> Result<(), Stop> {
+        match path.conditions.decide(self.terms, condition) {
+            Some(false) => return Ok(()),
+            Some(true) => return self.enter(path, edge, replaced.to_vec(), end, work, depth),
+            None => {}
+        }
+        let mut taken = path.clone();
+        taken.conditions.add(self.terms, condition);
+        // An edge that is not taken must not drop facts.
+        if self.is_infeasible(&taken.conditions) {
+            return Ok(());
+        }
+        self.enter(&taken, edge, replaced.to_vec(), end, work, depth)
+    }
+
+    /// Passes the arguments of an edge to its block.
+    fn enter(
+        &mut self,
+        path: &Path,
+        edge: &Edge,
+        mut replaced: Vec<(Term, Term)>,
+        end: End,
+        work: &mut BTreeSet<Origin>,
+        depth: usize,
+    ) -> Result<(), Stop> {
+        let mut substitution = Substitution::new(replaced.iter().copied());
+        let parameters: Vec<Term> =
+            self.func.dfg.block_params(edge.block).iter().filter_map(|&value| self.meaning.values[value]).collect();
+        let passed: Vec<Term> = edge.arguments.iter().map(|&term| substitution.apply(self.terms, term)).collect();
+        replaced.retain(|(variable, _)| !parameters.contains(variable));
+        replaced.extend(parameters.into_iter().zip(passed));
+        match self.heads[edge.block] {
+            Some(offset) if end == End::Head(offset) => self.arrive(path, edge.block, &replaced, work),
+            Some(_) => Err(Failure::from(Fault::Successor).into()),
+            None => {
+                if depth > self.meaning.order.len() {
+                    return Err(Failure::from(Fault::Successor).into());
+                }
+                let meaning = self.meaning.blocks[edge.block].clone().ok_or(Failure::from(Fault::Successor))?;
+                if !meaning.effects.is_empty() {
+                    return Err(Failure::from(Fault::Successor).into());
+                }
+                self.leave(path, &meaning.exit, replaced, end, work, depth + 1)
+            }
+        }
+    }
+
+    /// Updates the relation of a block with a path that arrives at its head.
+    fn arrive(
+        &mut self,
+        path: &Path,
+        block: Block,
+        replaced: &[(Term, Term)],
+        work: &mut BTreeSet<Origin>,
+    ) -> Result<(), Stop> {
+        let mut substitution = Substitution::new(replaced.iter().copied());
+        let changed = match self.relations[block].take() {
+            None => {
+                let names = self.needed[block].clone();
+                let needed: Vec<Needed> = names
+                    .into_iter()
+                    .map(|name| Needed { name, value: substitution.apply(self.terms, name) })
+                    .collect();
+                let machine = self.around.code.machine;
+                let registers = (machine.generals(), machine.vectors());
+                let relation = Relation::propose(self.terms, registers, &path.state, &path.frame, &needed);
+                self.relations[block] = Some(relation);
+                true
+            }
+            Some(mut relation) => {
+                let (judge, conditions) = (&mut *self.judge, &path.conditions);
+                let changed = relation.restrict(
+                    self.terms,
+                    &path.state,
+                    &path.frame,
+                    |terms, term| substitution.apply(terms, term),
+                    |terms, a, b| judge.is_same_under(terms, conditions, a, b),
+                );
+                self.relations[block] = Some(relation);
+                changed
+            }
+        };
+        if changed {
+            work.insert(Origin::Head(self.numbers[block]));
+        }
+        Ok(())
+    }
+}
