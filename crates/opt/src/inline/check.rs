@@ -64,21 +64,34 @@ pub(super) fn check(func: &Function, call: Inst, callee: &Function) -> Result<()
     let declared = &func.dfg.ext_funcs[name];
     let is_struct = |purpose| matches!(purpose, ArgumentPurpose::StructArgument(_));
     let has_handlers = func.dfg.opcode(call) == Opcode::TryCall;
-    let refusals = [
-        (callee.layout.entry_block().is_none(), Refusal::NoBody),
+    check_functions(func, callee)?;
+    first_of([
         (func.dfg.signatures[declared.signature] != callee.signature, Refusal::Signature),
         (callee.signature.params.iter().any(|param| is_struct(param.purpose)), Refusal::StructArgument),
         (declared.patchable, Refusal::Patchable),
+    ])?;
+    let mut insts = callee.layout.blocks().flat_map(|block| callee.layout.block_insts(block));
+    insts.try_for_each(|inst| check_inst(callee, inst, has_handlers))
+}
+
+/// Checks the properties of two functions without which no call of `callee` in `func` is inlined. `func` need not be
+/// verified.
+///
+/// # Errors
+/// If no call is.
+pub fn check_functions(func: &Function, callee: &Function) -> Result<(), Refusal> {
+    first_of([
+        (callee.layout.entry_block().is_none(), Refusal::NoBody),
         (callee.stack_limit.is_some() && func.stack_limit.is_none(), Refusal::StackLimit),
         (func.dfg.has_handler_addresses() || callee.dfg.has_handler_addresses(), Refusal::HandlerAddresses),
         (callee.dfg.has_dynamic_vectors() || !callee.dynamic_stack_slots.is_empty(), Refusal::DynamicVectors),
         (has_accesses(callee) && regions(func) != regions(callee), Refusal::AliasRegions),
-    ];
-    if let Some((_, refusal)) = refusals.into_iter().find(|&(applies, _)| applies) {
-        return Err(refusal);
-    }
-    let mut insts = callee.layout.blocks().flat_map(|block| callee.layout.block_insts(block));
-    insts.try_for_each(|inst| check_inst(callee, inst, has_handlers))
+    ])
+}
+
+/// Returns the first refusal that applies as an error.
+fn first_of<const N: usize>(refusals: [(bool, Refusal); N]) -> Result<(), Refusal> {
+    refusals.into_iter().find(|&(applies, _)| applies).map_or(Ok(()), |(_, refusal)| Err(refusal))
 }
 
 /// Returns the numbers of the declared alias regions, sorted.

@@ -31,7 +31,7 @@ mod check;
 mod copy;
 mod declarations;
 
-pub use check::Refusal;
+pub use check::{Refusal, check_functions};
 pub use copy::Inlined;
 
 use check::check;
