@@ -3,7 +3,7 @@
 //! | tier | use |
 //! |---|---|
 //! | `quick` | Before a commit: two minutes once everything is built |
-//! | `test` | In CI: about twenty minutes on two cores of a clean clone, builds included |
+//! | `test` | In CI: about fifteen minutes on two cores of a clean clone, builds included |
 //! | `deep` | Everything |
 //!
 //! A tier has the stages of the tiers before it, some of them with more cases. Each stage builds what it runs, in the folder and

@@ -6,7 +6,7 @@ use crate::ast::{ExprId, Position};
 use crate::error::{ErrorKind, RuleError};
 
 /// Maximum nesting depth.
-pub(crate) const MAX_DEPTH: u32 = 200;
+pub(crate) const MAX_DEPTH: u32 = 100;
 
 /// Position of a parser in a text.
 pub(crate) struct Scanner<'a> {
