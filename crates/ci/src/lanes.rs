@@ -1,7 +1,7 @@
 //! Stages side by side, each in a process of its own, which knows the CPU time of the programs that it ran.
 //!
-//! Most stages have parts that use one processor, so that two stages at a time use two. A process writes its outcome into the
-//! folder that the stages of a run share.
+//! Most stages have parts that use one processor, so that three stages at a time keep two busy. A process writes its outcome into
+//! the folder that the stages of a run share.
 
 use crate::report::{Done, Report};
 use crate::session::Session;

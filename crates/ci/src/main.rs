@@ -84,7 +84,8 @@ fn tests(tier: Tier, names: &[String]) -> Result<ExitCode> {
     let (first, others): (Vec<&Stage>, Vec<&Stage>) = STAGES.iter().filter(is_run).partition(|stage| stage.is_alone);
     let mut report = Report::default();
     lanes::run(tier, &first, 1, scratch.path(), &mut report)?;
-    let lanes = thread::available_parallelism().map_or(1, usize::from);
+    // One more than processors, as a stage often waits for its slowest part.
+    let lanes = thread::available_parallelism().map_or(1, usize::from) + 1;
     lanes::run(tier, &others, lanes.min(lanes::MOST), scratch.path(), &mut report)?;
     print!("{}", report.end(tier, names.is_empty(), start.elapsed().as_secs_f64()));
     Ok(if report.is_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
