@@ -217,7 +217,7 @@ fn allocators_may_be_programs() {
     let kingpost = env!("CARGO_BIN_EXE_kingpost");
     let tested = |program: &str, source: &str| check(&["test", "--regalloc-command", program, "in.clif"], source);
     let source = format!("test run\ntarget x86_64\n{RUNS}");
-    let (code, out, err) = tested(&format!("{kingpost} alloc --regalloc linear -"), &source);
+    let (code, out, err) = tested(&format!("'{kingpost}' alloc --regalloc linear -"), &source);
     assert!(code == 0 && out.contains("1 passed"), "{out}{err}");
     for (program, reason) in [("true", "no allocation"), ("exit 3", "exit status: 3"), ("echo v0", "cannot be read")] {
         let (code, out, err) = tested(program, &source);

@@ -228,7 +228,7 @@ fn tools() -> Option<&'static Tools> {
             eprintln!("SKIPPED: tests that run programs for Windows: no {tool}");
             return None;
         }
-        Some(Tools { prefix: std::env::temp_dir().join("kingpost-wine") })
+        Some(Tools { prefix: Path::new(env!("CARGO_TARGET_TMPDIR")).join("wine") })
     };
     TOOLS.get_or_init(find).as_ref()
 }

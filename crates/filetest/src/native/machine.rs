@@ -1,5 +1,6 @@
 //! The machine that runs the code of an architecture: the host, or an emulator on it.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -87,9 +88,12 @@ pub(crate) fn tools(triple: &Triple) -> Result<&'static Tools, String> {
     }
 }
 
-/// Returns the folder of Wine's drives, which Wine fills on first use.
-fn wine_folder() -> PathBuf {
-    std::env::temp_dir().join("kingpost-wine")
+/// Returns the folder of Wine's drives, which Wine fills on first use: `WINEPREFIX`, or one in the user's folder of caches, as Wine
+/// refuses folders of other users. Returns `None` for Wine's own default if the user has no folder.
+fn wine_folder() -> Option<PathBuf> {
+    let folder = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let caches = || folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+    folder("WINEPREFIX").or_else(|| Some(caches()?.join("kingpost-wine")))
 }
 
 impl Tools {
@@ -101,8 +105,8 @@ impl Tools {
                 let mut command = Command::new(emulator);
                 command.arg(program);
                 if emulator == WINE {
-                    let folder = std::env::var_os("WINEPREFIX").map_or_else(wine_folder, PathBuf::from);
-                    command.env("WINEPREFIX", folder).env("WINEDEBUG", "-all");
+                    let folder = wine_folder().filter(|folder| fs::create_dir_all(folder).is_ok());
+                    command.envs(folder.map(|folder| ("WINEPREFIX", folder))).env("WINEDEBUG", "-all");
                 }
                 command
             }
