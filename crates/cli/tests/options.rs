@@ -134,7 +134,7 @@ fn calls_print_results_only() {
 #[test]
 fn every_command_takes_external_allocators() {
     let files = [("fib.clif", FIB)];
-    let program = format!("{} alloc --regalloc linear -", env!("CARGO_BIN_EXE_kingpost"));
+    let program = format!("'{}' alloc --regalloc linear -", env!("CARGO_BIN_EXE_kingpost"));
     let run = |words: &[&str]| with(&files, &[words, &["--regalloc-command", &program, "fib.clif"]].concat());
     assert_eq!(run(&["compile", "-S"]), with(&files, &["compile", "-S", "--regalloc", "linear", "fib.clif"]));
     assert_eq!(run(&["run", "%fib(10)"]).1, "55\n");

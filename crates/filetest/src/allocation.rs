@@ -20,6 +20,7 @@ use target_lexicon::triple;
 use crate::options::Options;
 use crate::program;
 use crate::report::{Findings, UnitReport};
+use crate::shell::quoted;
 use crate::watch::Progress;
 
 /// Runs one text under a name.
@@ -30,7 +31,7 @@ pub(crate) fn run(name: &str, text: &str, options: &Options, step: &Progress) ->
         unit: unit.to_string(),
         outcome: findings.outcome(),
         prints: Vec::new(),
-        command: format!("kingpost test{regalloc} {name}"),
+        command: format!("kingpost test{regalloc} {}", quoted(name)),
     };
     let Some(expected) = first.strip_prefix("; expect ") else {
         let mut findings = Findings::default();
@@ -44,7 +45,7 @@ pub(crate) fn run(name: &str, text: &str, options: &Options, step: &Progress) ->
                 return vec![unit(&format!("solved, allocator `{program}`"), &mut findings, "")];
             }
             solve(name, text, program::factory(program)(), &mut findings);
-            let words = format!(" --regalloc-command '{program}'");
+            let words = format!(" --regalloc-command {}", quoted(program));
             return vec![unit(&format!("solved, allocator `{program}`"), &mut findings, &words)];
         }
         let is_wanted =

@@ -25,6 +25,7 @@
 //! | `data.rs` | data directives as data objects |
 //! | `known_wrong.rs` | directives that must not hold |
 //! | `report.rs` | outcomes, and their text |
+//! | `shell.rs` | words of commands that a shell reads |
 //!
 //! ```
 //! use kingpost_filetest::{Options, run_text};
@@ -59,6 +60,7 @@ mod program;
 mod report;
 mod runner;
 mod selection;
+mod shell;
 mod subtests;
 mod target;
 mod unit;

@@ -19,6 +19,7 @@ use crate::options::Options;
 use crate::plan;
 use crate::report::{Findings, Outcome, Report, UnitReport};
 use crate::selection;
+use crate::shell::quoted;
 use crate::subtests::{Per, What};
 use crate::target;
 use crate::unit::Unit;
@@ -172,8 +173,8 @@ fn run_bytes(name: &str, text: &[u8], command: Option<&str>, options: &Options, 
                 if let Some(command) = command {
                     let target: String = options.targets.iter().map(|target| format!(" --target {target}")).collect();
                     let words: String = options.words.iter().map(|word| format!(" --set {word}")).collect();
-                    let calls: String = options.calls.iter().map(|call| format!(" '{call}'")).collect();
-                    let repeat = format!("kingpost {command}{target}{words} {name}{calls}");
+                    let calls: String = options.calls.iter().map(|call| format!(" {}", quoted(call))).collect();
+                    let repeat = format!("kingpost {command}{target}{words} {}{calls}", quoted(name));
                     units.iter_mut().for_each(|unit| unit.command.clone_from(&repeat));
                 }
                 units

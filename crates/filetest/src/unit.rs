@@ -3,6 +3,7 @@
 use kingpost_reader::{Target, TestCommand};
 
 use crate::native::Via;
+use crate::shell::quoted;
 
 /// A subtest of a file, for a target, an allocator and an optimization level if it needs them.
 #[derive(Debug)]
@@ -48,12 +49,12 @@ impl Unit<'_> {
     pub(crate) fn repeat(&self, file: &str, via: Via) -> String {
         let target = self.target.map(|target| format!(" --target {}", target.triple)).unwrap_or_default();
         let allocator = self.allocator.as_ref().map(|name| format!(" --regalloc {name}")).unwrap_or_default();
-        let program =
-            self.program.as_ref().map(|command| format!(" --regalloc-command '{command}'")).unwrap_or_default();
+        let program = self.program.as_ref().map(|command| format!(" --regalloc-command {}", quoted(command)));
+        let program = program.unwrap_or_default();
         let level = self.opt_level.as_ref().map(|level| format!(" -O {level}")).unwrap_or_default();
         let settings: String = self.settings.iter().map(|(key, value)| format!(" --set {key}={value}")).collect();
         // The other variant is the default.
         let via = if self.command.name == "run" && via == Via::Object { " --via object" } else { "" };
-        format!("kingpost test{target}{allocator}{program}{level}{settings}{via} {file}")
+        format!("kingpost test{target}{allocator}{program}{level}{settings}{via} {}", quoted(file))
     }
 }
