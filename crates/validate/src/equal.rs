@@ -3,6 +3,9 @@
 use kingpost_smt::{Answer, Bits, Evaluator, Model, Node, Op, Query, Solver, Sort, Substitution, Term, Terms, Value};
 use std::time::Duration;
 
+/// Number of times that numbers are put into conditions.
+const MAX_ROUNDS: usize = 4;
+
 /// Decision on an obligation.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Decision {
@@ -82,11 +85,44 @@ impl Conditions {
         }
     }
 
+    /// Returns `true` if terms show that the conditions contradict one another: numbers that some determine are put into
+    /// the others.
+    fn contradict(mut self, terms: &mut Terms) -> bool {
+        for _ in 0..MAX_ROUNDS {
+            let is_false = |terms: &Terms, fact| terms.value(fact) == Some(Value::Bool(false));
+            if self.known.iter().any(|&fact| is_false(terms, fact)) {
+                return true;
+            }
+            for number in 0..self.known.len() {
+                let fact = self.known.swap_remove(number);
+                let refuted = self.decide(terms, fact) == Some(false);
+                self.known.push(fact);
+                let last = self.known.len() - 1;
+                self.known.swap(number, last);
+                if refuted {
+                    return true;
+                }
+            }
+            let numbers: Vec<Option<(Term, Term)>> = self.known.iter().map(|&fact| determined(terms, fact)).collect();
+            let mut next = Conditions::default();
+            for (number, &fact) in self.known.iter().enumerate() {
+                let others = numbers.iter().enumerate().filter(|&(other, _)| other != number);
+                let pairs: Vec<(Term, Term)> = others.filter_map(|(_, &pair)| pair).collect();
+                let fact = if pairs.is_empty() { fact } else { Substitution::new(pairs).apply(terms, fact) };
+                next.add(terms, fact);
+            }
+            if next.known == self.known {
+                return false;
+            }
+            self = next;
+        }
+        false
+    }
+
     /// Decides a comparison with a constant by the known comparisons of the same term with constants.
-    fn decide_by_ranges(&self, terms: &Terms, term: Term) -> Option<bool> {
+    fn decide_by_ranges(&self, terms: &mut Terms, term: Term) -> Option<bool> {
         let (subject, constant) = compared(terms, term)?;
-        let range = self.range(terms, subject);
-        let (low, high) = range?;
+        let (low, high) = self.range(terms, subject)?;
         let constant = constant.unsigned();
         match terms.node(term) {
             Node::Binary(Op::Eq, ..) => (constant < low || constant > high)
@@ -110,21 +146,34 @@ impl Conditions {
         }
     }
 
-    /// Returns the least and the greatest unsigned number that a term may be.
-    fn range(&self, terms: &Terms, subject: Term) -> Option<(u128, u128)> {
+    /// Returns the least and the greatest unsigned number that a term may be. The least one is the greater one if
+    /// conditions contradict one another.
+    fn range(&self, terms: &mut Terms, subject: Term) -> Option<(u128, u128)> {
         let ones = Bits::ones(terms.bits_width(subject)?).unsigned();
         let (mut low, mut high) = (0, ones);
+        let mut others = Vec::new();
         for &condition in &self.known {
             let (inner, holds) = match terms.node(condition) {
                 Node::Unary(Op::Not, inner) => (inner, false),
                 _ => (condition, true),
             };
-            let Some((same, constant)) = compared(terms, inner).filter(|(same, _)| *same == subject) else { continue };
+            let Some((same, constant)) = compared(terms, inner) else { continue };
+            if matches!(terms.node(inner), Node::Binary(Op::Eq, ..)) {
+                // Normal forms move the constant of a sum to the other side of an equality.
+                if let Some(constant) = moved(terms, same, constant, subject) {
+                    let constant = constant.unsigned();
+                    match holds {
+                        true => (low, high) = (low.max(constant), high.min(constant)),
+                        false => others.push(constant),
+                    }
+                }
+                continue;
+            }
+            if same != subject {
+                continue;
+            }
             let constant = constant.unsigned();
             match (terms.node(inner), holds) {
-                (Node::Binary(Op::Eq, ..), true) => (low, high) = (low.max(constant), high.min(constant)),
-                (Node::Binary(Op::Eq, ..), false) if constant == low => low += 1,
-                (Node::Binary(Op::Eq, ..), false) if constant == high => high = high.saturating_sub(1),
                 (Node::Binary(Op::Ult, a, _), true) if a == same => high = high.min(constant.saturating_sub(1)),
                 (Node::Binary(Op::Ult, a, _), false) if a == same => low = low.max(constant),
                 (Node::Binary(Op::Ult, ..), true) => low = low.max(constant.saturating_add(1)),
@@ -132,7 +181,35 @@ impl Conditions {
                 _ => {}
             }
         }
+        // From both ends: each number at an end that the term is not makes the range smaller.
+        others.sort_unstable();
+        others.iter().for_each(|&other| low = low.saturating_add(u128::from(other == low)));
+        others.iter().rev().for_each(|&other| high = if other == high { high.saturating_sub(1) } else { high });
         Some((low, high))
+    }
+}
+
+/// Returns the number that `subject` is if `term` is `constant` and the two differ by a constant.
+fn moved(terms: &mut Terms, term: Term, constant: Bits, subject: Term) -> Option<Bits> {
+    if term == subject {
+        return Some(constant);
+    }
+    if terms.sort(term) != terms.sort(subject) {
+        return None;
+    }
+    let difference = terms.sub(subject, term);
+    terms
+        .bits(difference)
+        .map(|difference| Bits::new(constant.width(), constant.unsigned().wrapping_add(difference.unsigned())))
+}
+
+/// Returns the term that a fact makes equal to a constant, and the constant.
+fn determined(terms: &Terms, fact: Term) -> Option<(Term, Term)> {
+    let Node::Binary(Op::Eq, a, b) = terms.node(fact) else { return None };
+    match (terms.value(a), terms.value(b)) {
+        (None, Some(_)) => Some((a, b)),
+        (Some(_), None) => Some((b, a)),
+        _ => None,
     }
 }
 
@@ -203,6 +280,12 @@ impl Judge<'_> {
             return Decision::Holds;
         }
         let not = terms.not(goal);
+        let mut facts = Conditions { known: under.known.clone(), equal: Vec::new() };
+        facts.add(terms, not);
+        if facts.contradict(terms) {
+            self.decisions.by_terms += 1;
+            return Decision::Holds;
+        }
         let assumptions = terms.all(under.known.iter().copied());
         let query = terms.and(assumptions, not);
         if terms.value(query) == Some(Value::Bool(false)) {
@@ -258,12 +341,8 @@ pub(crate) fn simplified(terms: &mut Terms, under: &Conditions, term: Term) -> T
         };
         let value = terms.bool(holds);
         pairs.push((inner, value));
-        if let (Node::Binary(Op::Eq, a, b), true) = (terms.node(inner), holds) {
-            match (terms.value(a), terms.value(b)) {
-                (None, Some(_)) => pairs.push((a, b)),
-                (Some(_), None) => pairs.push((b, a)),
-                _ => {}
-            }
+        if holds {
+            pairs.extend(determined(terms, inner));
         }
     }
     if pairs.is_empty() { term } else { Substitution::new(pairs).apply(terms, term) }

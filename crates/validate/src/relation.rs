@@ -9,7 +9,7 @@
 
 use crate::frame::Frame;
 use kingpost_machine_semantics::State;
-use kingpost_smt::{Node, Substitution, Term, Terms};
+use kingpost_smt::{Node, Op, Substitution, Term, Terms};
 
 /// A place that holds bits at the head of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -261,16 +261,18 @@ fn solve(terms: &mut Terms, equations: &[(Term, Term)]) -> (Vec<(Term, Term)>, V
         }
         let is_variable =
             |terms: &Terms, term| matches!(terms.node(term), Node::Var(_)) && !is_invariant(terms, term, 0);
-        let (from, to) = match (is_variable(terms, a), is_variable(terms, b)) {
-            (true, _) => (a, b),
-            (false, true) => (b, a),
-            (false, false) => {
-                left.push(terms.eq(a, b));
-                continue;
-            }
+        // Normal forms solve sums for a variable.
+        let equality = terms.eq(a, b);
+        let sides = match terms.node(equality) {
+            Node::Binary(Op::Eq, x, y) => [(a, b), (b, a), (x, y), (y, x)],
+            _ => [(a, b), (b, a), (a, b), (b, a)],
+        };
+        let Some((from, to)) = sides.into_iter().find(|&(from, _)| is_variable(terms, from)) else {
+            left.push(equality);
+            continue;
         };
         if terms.variables_of(&[to]).contains(&from) {
-            left.push(terms.eq(a, b));
+            left.push(equality);
             continue;
         }
         let mut one = Substitution::new([(from, to)]);

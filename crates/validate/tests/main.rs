@@ -3,4 +3,5 @@
 mod compiled;
 mod faults;
 mod functions;
+mod terms;
 mod written;

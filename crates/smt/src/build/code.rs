@@ -13,10 +13,13 @@
 //! | `x % y` | `x - x / y * y` |
 //! | `concat(0, x)` | `zext(x)` |
 //! | `if c then zext(x) else zext(y)` | `zext(if c then x else y)` |
+//! | `if x == y then n else f(x)`, where `f(y)` is `n` | `f(x)` |
+//! | `(counts of the set bits of x's bytes * 0x0101…)[24..]` | the set bits of `x` |
 //! | `2 < x` | `!(x < 3)` |
 //! | `x <= y && x != y` | `x < y` |
 
 use crate::bits::{Bits, Sort};
+use crate::substitute::Substitution;
 use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
@@ -57,6 +60,11 @@ impl Terms {
                 } else {
                     return None;
                 }
+            }
+            // A product with 0x0101… has the sum of all bytes in its highest byte.
+            Node::Binary(Op::Mul, factor, x) if width == 8 && end == self.width(a) => {
+                let ones = Bits::new(end, u128::from_ne_bytes([1; 16]));
+                return if self.bits(factor) == Some(ones) { self.code_sum_of_bytes(x) } else { None };
             }
             // A quotient of extensions has its low bits also where the divisor is zero, and where it overflows.
             Node::Binary(Op::Sdiv, x, y) if low == 0 => match (self.node(x), self.node(y)) {
@@ -299,6 +307,19 @@ impl Terms {
         {
             return Some(self.ite(condition, a, y));
         }
+        // Where both sides of the condition are equal, the other arm has the value of a constant arm.
+        if let Node::Binary(Op::Eq, x, y) = self.node(condition)
+            && self.bits(a).is_some()
+        {
+            for (from, to) in [(x, y), (y, x)] {
+                if self.bits(from).is_none() {
+                    let pair = self.whole_pair(from, to);
+                    if Substitution::new([pair]).apply(self, b) == a {
+                        return Some(b);
+                    }
+                }
+            }
+        }
         // Both spellings of a minimum or a maximum choose by the order of the operands in the arena.
         if let Node::Binary(op @ (Op::Ult | Op::Slt), x, y) = self.node(condition)
             && ((x, y) == (a, b) || (x, y) == (b, a))
@@ -329,6 +350,22 @@ impl Terms {
         };
         let inner = self.ite(condition, x, y);
         Some(self.unary(op, inner, Sort::Bits(width)))
+    }
+
+    /// Returns a replacement of the term from which `from` is extracted, in which `to` has the place of `from`.
+    fn whole_pair(&mut self, from: Term, to: Term) -> (Term, Term) {
+        let Node::Unary(Op::Extract { low }, whole) = self.node(from) else { return (from, to) };
+        let (end, width) = (low + self.width(from), self.width(whole));
+        let mut new = to;
+        if low > 0 {
+            let below = self.extract(whole, 0, low);
+            new = self.concat(new, below);
+        }
+        if end < width {
+            let above = self.extract(whole, end, width - end);
+            new = self.concat(above, new);
+        }
+        (whole, new)
     }
 
     /// Returns a comparison `a < b` of extensions as one of fewer bits, and moves constants to the right.

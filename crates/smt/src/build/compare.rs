@@ -97,6 +97,12 @@ impl Terms {
                 let cut = self.constant(cut);
                 return self.eq(inner, cut);
             }
+            // A set bit stays set.
+            Node::Binary(Op::BitOr, a, _)
+                if self.is_of_code() && self.bits(a).is_some_and(|set| !set.and(value.not()).is_zero()) =>
+            {
+                return self.bool(false);
+            }
             Node::Binary(Op::BitXor, a, b) => {
                 if let Some(mask) = self.bits(a) {
                     return self.eq_constant(b, value.xor(mask));

@@ -1,7 +1,7 @@
 //! Operations composed of others: rotations, counts and orders of bits. Equal compositions are equal terms.
 
-use crate::bits::Bits;
-use crate::term::{Term, Terms};
+use crate::bits::{Bits, Sort};
+use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
     /// Returns `x` rotated left by `by` modulo the width, a power of two. Both have that width.
@@ -16,6 +16,11 @@ impl Terms {
 
     /// Counts leading zeros. Halves the part that is examined until one bit is left.
     pub fn leading_zeros(&mut self, x: Term) -> Term {
+        if self.is_of_code()
+            && let Some(inner) = self.reversed(x)
+        {
+            return self.trailing_zeros(inner);
+        }
         let width = self.width(x);
         let (mut rest, mut count) = (x, self.number(width, 0));
         for step in halvings(width) {
@@ -52,8 +57,66 @@ impl Terms {
         self.ite(clear, more, count)
     }
 
-    /// Counts set bits by adding neighboring fields of 1, 2, 4 … bits.
+    /// Returns the term whose bits in reverse are `x`, if `x` is spelled as such a term.
+    fn reversed(&mut self, x: Term) -> Option<Term> {
+        let width = self.width(x);
+        let lowest = self.extract(x, 0, 1);
+        let Node::Unary(Op::Extract { low }, whole) = self.node(lowest) else { return None };
+        let inner = self.extract(whole, low.checked_sub(width - 1)?, width);
+        (width > 1 && self.reverse_groups(inner, 1) == x).then_some(inner)
+    }
+
+    /// Counts set bits by adding neighboring fields of 1, 2, 4 … bits. In terms of code, adds the counts of the bytes,
+    /// as some processors do.
     pub fn count_ones(&mut self, x: Term) -> Term {
+        let width = self.width(x);
+        if !self.is_of_code() || width <= 8 || !width.is_multiple_of(8) {
+            return self.count_ones_by_fields(x);
+        }
+        let mut sum = self.number(8, 0);
+        for byte in 0..width / 8 {
+            let byte = self.extract(x, 8 * byte, 8);
+            let count = self.count_ones_by_fields(byte);
+            sum = self.add(sum, count);
+        }
+        self.zero_extend(sum, width)
+    }
+
+    /// Returns the number of set bits of a term in eight bits, if `bytes` is spelled as the numbers of set bits of its
+    /// bytes.
+    pub(super) fn code_sum_of_bytes(&mut self, bytes: Term) -> Option<Term> {
+        let width = self.width(bytes);
+        for x in self.cone(&[bytes]) {
+            if self.sort(x) == Sort::Bits(width) && self.bits(x).is_none() && self.counts_of_bytes(x) == bytes {
+                let count = self.count_ones(x);
+                return Some(self.extract(count, 0, 8));
+            }
+        }
+        None
+    }
+
+    /// Counts the set bits of each byte, as code for processors without an instruction does (Warren, Hacker's Delight,
+    /// figure 5-2).
+    fn counts_of_bytes(&mut self, x: Term) -> Term {
+        let width = self.width(x);
+        let fields = |terms: &mut Terms, byte: u8| terms.constant(Bits::new(width, u128::from_ne_bytes([byte; 16])));
+        let upper = |terms: &mut Terms, x: Term, by: u128| {
+            let by = terms.number(width, by);
+            terms.lshr(x, by)
+        };
+        let (of_bits, of_pairs, of_nibbles) = (fields(self, 0x55), fields(self, 0x33), fields(self, 0x0f));
+        let ones = upper(self, x, 1);
+        let ones = self.bit_and(ones, of_bits);
+        let pairs = self.sub(x, ones);
+        let above = upper(self, pairs, 2);
+        let [above, below] = [above, pairs].map(|part| self.bit_and(part, of_pairs));
+        let nibbles = self.add(above, below);
+        let above = upper(self, nibbles, 4);
+        let bytes = self.add(above, nibbles);
+        self.bit_and(bytes, of_nibbles)
+    }
+
+    fn count_ones_by_fields(&mut self, x: Term) -> Term {
         let width = self.width(x);
         let mut sums = x;
         for step in (0..width.ilog2()).map(|bit| 1_u32 << bit) {
@@ -86,4 +149,42 @@ impl Terms {
 /// Returns `width / 2`, `width / 4` … 1.
 fn halvings(width: u32) -> impl Iterator<Item = u32> {
     (0..width.ilog2()).rev().map(|bit| 1 << bit)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::bits::{Bits, Sort, Value};
+    use crate::evaluate::{Evaluator, Model};
+    use crate::term::Terms;
+
+    #[test]
+    fn counts_of_code_are_right() {
+        for width in [8, 16, 32, 64, 128] {
+            let mut terms = Terms::for_code();
+            let x = terms.var("x", Sort::Bits(width));
+            let (ones, leading) = (terms.count_ones(x), terms.leading_zeros(x));
+            let reverse = terms.reverse_groups(x, 1);
+            let trailing = terms.leading_zeros(reverse);
+            let bytes = terms.counts_of_bytes(x);
+            let factor = terms.constant(Bits::new(width, u128::from_ne_bytes([1; 16])));
+            let total = terms.mul(bytes, factor);
+            let by_product = terms.extract(total, width - 8, 8);
+            let count = terms.extract(ones, 0, 8);
+            assert!(width == 8 || by_product == count);
+            assert_eq!(trailing, terms.trailing_zeros(x));
+            let mut state = 0x9e37_79b9_7f4a_7c15_u128;
+            for round in 0..400 {
+                state = state.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645).wrapping_add(1);
+                let value = Bits::new(width, if round < 256 { round } else { state >> (round % 128) });
+                let mut model = Model::default();
+                model.set("x", Value::Bits(value));
+                let evaluator = Evaluator::new(&terms, &[ones, leading, trailing], &model);
+                let of = |term| evaluator.value(term).bits().map(|bits| bits.unsigned() as u32);
+                let number = value.unsigned();
+                assert_eq!(of(ones), Some(number.count_ones()), "{width} {number:#x}");
+                assert_eq!(of(leading), Some(number.leading_zeros() + width - 128), "{width} {number:#x}");
+                assert_eq!(of(trailing), Some(number.trailing_zeros().min(width)), "{width} {number:#x}");
+            }
+        }
+    }
 }
