@@ -81,10 +81,11 @@ deps:
 tools:
 	@$(CI_RUNNER) tools
 
-# Rewrites the expectations of our own tests, and what the book shows. Read the diff as you would read code.
+# Rewrites the expectations of our own tests, the C header, and what the book shows. Read the diff as you would read code.
 bless: build matrix
 	KINGPOST_BLESS=1 $(KINGPOST) test --regalloc all filetests
 	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-cli --test all book::
+	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-capi --test all header::
 
 # Proves the rules that are new or changed, and writes the optimiser's matcher from them.
 RULES = rules/integers.rules rules/floats.rules rules/effects.rules

@@ -4,7 +4,7 @@
 //! class of the controlling type, suffix rule, properties and meaning. Operands are the value operands that every
 //! instruction of the opcode has, in the order of the text; the format determines everything else in the text. The
 //! enum, the lookup by name, type checking, the predicates on effects and the documentation are all derived from the
-//! rows. To add an opcode, add one row.
+//! rows. The chapter *Lowering* of the book lists the steps to add an opcode.
 
 use std::fmt;
 
