@@ -19,7 +19,17 @@ pub struct State {
 impl State {
     /// Returns a state whose registers and flags are variables with names that begin with `prefix`.
     pub fn variables(terms: &mut Terms, prefix: &str) -> State {
-        let mut bits = |kind: &str, number: usize| terms.var(&format!("{prefix}{kind}{number}"), Sort::Bits(64));
+        State::variables_of(terms, prefix, 32)
+    }
+
+    /// Returns a state whose first `count` general and vector registers, and flags, are variables with names that begin
+    /// with `prefix`. The machine must not have the other registers.
+    pub fn variables_of(terms: &mut Terms, prefix: &str, count: usize) -> State {
+        let none = terms.var("no register", Sort::Bits(64));
+        let mut bits = |kind: &str, number: usize| match number < count {
+            true => terms.var(&format!("{prefix}{kind}{number}"), Sort::Bits(64)),
+            false => none,
+        };
         let general = std::array::from_fn(|number| bits("r", number));
         let vector = std::array::from_fn(|number| [bits("v", number), bits("h", number)]);
         let flags = std::array::from_fn(|number| Flag::Value(terms.var(&format!("{prefix}f{number}"), Sort::Bool)));

@@ -51,8 +51,7 @@ impl Proof<'_, '_> {
         self.check_chain(path)?;
         // The callee may overwrite its arguments and all memory below them.
         path.frame.forget(self.terms, i64::MIN, arguments_end);
-        let name = format!("?after{index}.");
-        let mut after = State::variables(self.terms, &name);
+        let mut after = self.unknown_after(index);
         for &(register, _) in abi::saved_generals(machine) {
             after.general[register] = path.state.general[register];
         }
@@ -71,6 +70,17 @@ impl Proof<'_, '_> {
         }
         path.state = after;
         Ok(())
+    }
+
+    /// Returns a state without a known content for the registers after a call, by the index of its effect. The names of
+    /// its variables are made once.
+    fn unknown_after(&mut self, index: usize) -> State {
+        if self.after_calls.len() <= index {
+            self.after_calls.resize(index + 1, None);
+        }
+        let (terms, machine) = (&mut *self.terms, self.around.code.machine);
+        let state = &mut self.after_calls[index];
+        state.get_or_insert_with(|| machine.variables(terms, &format!("?after{index}."))).clone()
     }
 
     /// Requires the low bits of a place to be a value, extended as the convention demands.

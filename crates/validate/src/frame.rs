@@ -27,6 +27,11 @@ impl Frame {
         &self.pieces
     }
 
+    /// Returns the offset of the lowest known byte.
+    pub(crate) fn lowest(&self) -> Option<i64> {
+        self.pieces.first().map(|piece| piece.offset)
+    }
+
     /// Returns the number of pieces that end at or before `offset`.
     fn before(&self, terms: &Terms, offset: i64) -> usize {
         self.pieces.partition_point(|piece| piece.offset + len(terms, piece) <= offset)

@@ -2,6 +2,7 @@
 
 use crate::input::Machine;
 use kingpost_machine_semantics::{At, Flow, State, Undecoded, World, a64, x64};
+use kingpost_smt::Terms;
 
 /// A decoded instruction.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +54,11 @@ impl Machine {
             Machine::X64 => 16,
             Machine::Aarch64 => 32,
         }
+    }
+
+    /// Returns a state whose registers and flags are variables with names that begin with `prefix`.
+    pub(crate) fn variables(self, terms: &mut Terms, prefix: &str) -> State {
+        State::variables_of(terms, prefix, self.generals().max(self.vectors()))
     }
 
     /// Returns the number of bytes that the call which entered the function pushed.

@@ -110,6 +110,8 @@ pub(crate) struct Proof<'a, 'j> {
     pub(crate) entry: State,
     /// Registers without a known content.
     pub(crate) unknown: State,
+    /// Registers after a call, by the index of the effect of its block.
+    pub(crate) after_calls: Vec<Option<State>>,
     pub(crate) convention: Convention,
     /// Memory that the caller passes, with the return address where a call stores it.
     pub(crate) entry_frame: Frame,
@@ -206,8 +208,9 @@ impl Proof<'_, '_> {
 
     /// Returns a path from the head of a block, in a state in which its relation holds.
     fn resume(&mut self, block: Block) -> (Path, Vec<Effect>, Exit, Vec<(Term, Term)>) {
-        let relation = self.relations[block].clone().unwrap_or_default();
+        let relation = self.relations[block].take().unwrap_or_default();
         let assumed = relation.assume(self.terms, &self.unknown);
+        self.relations[block] = Some(relation);
         let meaning = self.meaning.blocks[block].clone().expect("reachable blocks have a meaning");
         let replaced = assumed.replaced;
         let effects = match replaced.is_empty() {
@@ -246,6 +249,7 @@ impl Proof<'_, '_> {
         paths: &mut Vec<Path>,
         work: &mut BTreeSet<Origin>,
     ) -> Result<(), Stopped> {
+        let stack_pointer = self.around.code.machine.stack_pointer();
         loop {
             let offset = path.offset;
             let site = Site { block, offset };
@@ -276,6 +280,7 @@ impl Proof<'_, '_> {
                 faults: Vec::new(),
                 failure: None,
             };
+            let before = (path.state.general[stack_pointer], step.frame.lowest());
             let flow = decoded.step(&mut step, len as usize, at, &mut path.state);
             let (faults, failure) = (step.faults, step.failure);
             if let Some(failure) = failure {
@@ -286,7 +291,10 @@ impl Proof<'_, '_> {
                 let not = self.terms.not(condition);
                 path.conditions.add(self.terms, not);
             }
-            self.forget_below(&mut path);
+            // Most instructions change neither the stack pointer nor the lowest known byte.
+            if path.steps == 1 || before != (path.state.general[stack_pointer], path.frame.lowest()) {
+                self.forget_below(&mut path);
+            }
             let next = offset + len;
             let target = |target: i64| {
                 let inside = u32::try_from(target).ok().filter(|&target| target < self.around.code.end);
@@ -377,7 +385,7 @@ impl Proof<'_, '_> {
 
     /// Removes the memory below the stack pointer, which signal handlers overwrite.
     fn forget_below(&mut self, path: &mut Path) {
-        let Some(first) = path.frame.pieces().first().map(|piece| piece.offset) else { return };
+        let Some(first) = path.frame.lowest() else { return };
         let machine = self.around.code.machine;
         let stack = path.state.general[machine.stack_pointer()];
         match self.around.frame_offset(self.terms, stack) {

@@ -12,7 +12,6 @@ use crate::prove::{Proof, Site, Stopped};
 use crate::symbols::symbols;
 use cranelift_entity::SecondaryMap;
 use kingpost_ir::{Block, Function};
-use kingpost_machine_semantics::State;
 use kingpost_smt::{Sort, Term, Terms};
 
 /// Returns `true` if an edge leads to the entry block.
@@ -58,8 +57,8 @@ impl<'a, 'j> Proof<'a, 'j> {
         }
         let machine = code.machine;
         let convention = abi::convention(machine, &func.signature)?;
-        let (base, entry) = (terms.var("code", Sort::Bits(64)), State::variables(terms, "in."));
-        let unknown = State::variables(terms, "?");
+        let (base, entry) = (terms.var("code", Sort::Bits(64)), machine.variables(terms, "in."));
+        let unknown = machine.variables(terms, "?");
         let stack = entry.general[machine.stack_pointer()];
         let caller = machine.pushed_by_call();
         let mut addresses = Vec::new();
@@ -142,6 +141,7 @@ impl<'a, 'j> Proof<'a, 'j> {
             decoded: vec![None; code.bytes.len() + 1],
             entry,
             unknown,
+            after_calls: Vec::new(),
             convention,
             entry_frame,
             return_address,

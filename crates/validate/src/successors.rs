@@ -93,10 +93,9 @@ impl Proof<'_, '_> {
         end: End,
         work: &mut BTreeSet<Origin>,
     ) -> Result<(), Stop> {
-        let mut path = path.clone();
-        pass_over(self.terms, self.judge, effects, &path.conditions, &mut path.progress, |_| false)?;
-        let exit = exit.clone();
-        self.leave(&path, &exit, replaced.to_vec(), end, work, 0)
+        let mut progress = path.progress.clone();
+        pass_over(self.terms, self.judge, effects, &path.conditions, &mut progress, |_| false)?;
+        self.leave(path, exit, replaced.to_vec(), end, work, 0)
     }
 
     /// Follows an exit of the function to a cut point or a return. `replaced` are the variables with their terms on the
@@ -190,11 +189,9 @@ impl Proof<'_, '_> {
                 if depth > self.meaning.order.len() {
                     return Err(Failure::from(Fault::Successor).into());
                 }
-                let meaning = self.meaning.blocks[edge.block].clone().ok_or(Failure::from(Fault::Successor))?;
-                if !meaning.effects.is_empty() {
-                    return Err(Failure::from(Fault::Successor).into());
-                }
-                self.leave(path, &meaning.exit, replaced, end, work, depth + 1)
+                let meaning = self.meaning.blocks[edge.block].as_ref().filter(|meaning| meaning.effects.is_empty());
+                let exit = meaning.ok_or(Failure::from(Fault::Successor))?.exit.clone();
+                self.leave(path, &exit, replaced, end, work, depth + 1)
             }
         }
     }
