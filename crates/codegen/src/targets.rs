@@ -239,7 +239,7 @@ impl CpuFlags {
 
     /// Returns the names of processors and levels of the architecture. Each name sets several flags.
     pub fn presets(&self) -> impl Iterator<Item = &'static str> {
-        let rows = match self {
+        let rows: &'static [(&'static [&'static str], &'static [&'static str])] = match self {
             #[cfg(feature = "x64")]
             CpuFlags::X64(_) => X64Flags::PRESETS,
             #[cfg(feature = "aarch64")]

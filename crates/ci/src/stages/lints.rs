@@ -11,18 +11,29 @@ pub(crate) fn format(session: &mut Session) -> Result<()> {
 }
 
 pub(crate) fn lints(session: &mut Session) -> Result<()> {
-    session.run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])).map(drop)
+    session.run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
+    with_features(session, "")
 }
 
-/// Builds the library with few features, and runs its default settings with one target and one allocator.
+/// Sets of features with which the library is checked, beside none.
+const FEATURES: [&str; 5] = ["reader,interpreter", "jit,object", "x64", "x64,linear", "aarch64,object"];
+
+/// Words that select the library alone, for a list of features.
+const LEAST: [&str; 4] = ["--package", "kingpost", "--no-default-features", "--features"];
+
+/// Checks the library with these features.
+fn with_features(session: &mut Session, features: &str) -> Result<()> {
+    session.run(cargo(&["clippy", "--quiet"]).args(LEAST).args([features, "--", "-D", "warnings"])).map(drop)
+}
+
+/// Checks the library with few features, and runs its default settings with one target and one allocator.
 pub(crate) fn features(session: &mut Session) -> Result<()> {
-    let least = ["--package", "kingpost", "--no-default-features", "--features"];
-    for features in ["", "reader,interpreter", "jit,object", "x64", "x64,linear", "aarch64,object"] {
-        session.run(cargo(&["clippy", "--quiet"]).args(least).args([features, "--", "-D", "warnings"]))?;
+    for features in FEATURES {
+        with_features(session, features)?;
         session.count("builds", 1);
     }
     let test = ["x64,linear,jit,reader", "--test", "features", "--quiet"];
-    session.run(cargo(&["test"]).args(least).args(test)).map(drop)
+    session.run(cargo(&["test"]).args(LEAST).args(test)).map(drop)
 }
 
 /// Crates that are not published, because they test or measure this workspace.
