@@ -90,6 +90,7 @@ fn code<'a>(compiler: &Compiler, lowering: &LowerState, func: &Function, view: &
     Code {
         machine,
         features: features.collect(),
+        canonical_nans: compiler.settings().enable_nan_canonicalization,
         bytes: view.code,
         end: view.function.data_offset,
         heads: heads.collect(),

@@ -2,7 +2,8 @@
 //! even.
 //!
 //! A NaN result may be any NaN: a solver may choose one, and evaluation returns the positive canonical NaN. Terms
-//! must therefore not depend on the bits of a NaN.
+//! must therefore not depend on the bits of a NaN. Terms of code may: there, an operation is a function of its operands
+//! that may return any NaN where the result is one.
 
 use crate::bits::{Bits, Sort};
 use crate::float_op::FloatOp;
@@ -19,10 +20,16 @@ impl Terms {
         if self.simplifies() {
             let values: Option<Vec<Bits>> = operands.iter().map(|&operand| self.bits(operand)).collect();
             if let Some(values) = values {
-                return self.constant(apply(op, width, &values));
+                let value = apply(op, width, &values);
+                if !self.is_of_code() || !op.is_nan(value) {
+                    return self.constant(value);
+                }
             }
-            if matches!(op, FloatOp::Add | FloatOp::Mul) {
-                operands.sort_unstable();
+            if op.commutes() {
+                operands[..2].sort_unstable();
+            }
+            if let (true, Some((op, integer))) = (self.is_of_code(), self.unextended(op, operands[0])) {
+                return self.float(op, &[integer], width);
             }
         }
         let node = match operands[..] {
@@ -32,6 +39,47 @@ impl Terms {
             _ => panic!("{op:?} of {} operands", operands.len()),
         };
         self.intern(node, Sort::Bits(width))
+    }
+
+    /// Returns the term of an operation that an instruction performs. The NaN that is the result of two NaNs depends on
+    /// their order. Of two orders of the same operands, the one that code performs first has the term of
+    /// [`Terms::float`].
+    pub fn performed(&mut self, op: FloatOp, operands: &[Term], width: u32) -> Term {
+        let term = self.float(op, operands, width);
+        if !self.is_of_code() || !op.commutes() || operands[0] == operands[1] {
+            return term;
+        }
+        let ascends = operands[0] < operands[1];
+        if self.first_order(term, ascends) == ascends {
+            return term;
+        }
+        let [a, b] = [0, 1].map(|number| self.is_nan(operands[number]));
+        let both = self.and(a, b);
+        let nan = self.var(&format!("?nan{}", term.index()), Sort::Bits(width));
+        self.ite(both, nan, term)
+    }
+
+    /// Returns a conversion of an extended integer as one of the integer.
+    fn unextended(&self, op: FloatOp, integer: Term) -> Option<(FloatOp, Term)> {
+        match (op, self.node(integer)) {
+            (FloatOp::FromSigned | FloatOp::FromUnsigned, Node::Unary(Op::ZeroExtend, inner)) => {
+                Some((FloatOp::FromUnsigned, inner))
+            }
+            (FloatOp::FromSigned, Node::Unary(Op::SignExtend, inner)) => Some((FloatOp::FromSigned, inner)),
+            _ => None,
+        }
+    }
+}
+
+impl FloatOp {
+    /// Returns `true` if the first two operands may change places where not both are NaNs.
+    fn commutes(self) -> bool {
+        matches!(self, FloatOp::Add | FloatOp::Mul | FloatOp::Fma)
+    }
+
+    /// Returns `true` if the result is a NaN.
+    pub fn is_nan(self, result: Bits) -> bool {
+        !matches!(self, FloatOp::ToSigned | FloatOp::ToUnsigned) && to_f64(result).is_nan()
     }
 }
 

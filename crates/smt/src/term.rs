@@ -121,6 +121,8 @@ pub struct Terms {
     raw: bool,
     /// Whether terms have the further normal forms of machine code.
     of_code: bool,
+    /// Whether the operands of commutative operations on floats ascend in the order that code performed first.
+    orders: HashMap<Term, bool, BuildTermHasher>,
 }
 
 impl Terms {
@@ -143,6 +145,12 @@ impl Terms {
     /// Returns `true` if terms have the further normal forms of machine code.
     pub(crate) fn is_of_code(&self) -> bool {
         self.of_code
+    }
+
+    /// Returns `true` if the operands of an operation ascend in the order that code performed first. The first call for a
+    /// term sets it.
+    pub(crate) fn first_order(&mut self, term: Term, ascends: bool) -> bool {
+        *self.orders.entry(term).or_insert(ascends)
     }
 
     /// Returns `true` if the constructors simplify.

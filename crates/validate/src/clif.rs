@@ -13,11 +13,13 @@
 //! treatment.
 
 use crate::error::Feature;
+use crate::float::{chosen, has_conversion};
+use crate::input::{Code, Machine};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::instruction::BlockArgKind;
 use kingpost_ir::memflags::{Endianness, MemFlags};
 use kingpost_ir::preamble::GlobalValueData;
-use kingpost_ir::{Block, BlockCall, Function, Inst, InstView, Opcode, SigRef, TrapCode, Type, Value};
+use kingpost_ir::{Block, BlockCall, Function, Inst, InstView, Opcode, SigRef, TrapCode, Type, Value, ValueDef};
 use kingpost_semantics::{Immediate, Operand, Operation, access_bits, loaded, outcome, stored};
 use kingpost_smt::{Node, Op, Sort, Term, Terms};
 
@@ -140,11 +142,12 @@ pub(crate) fn reverse_postorder(func: &Function) -> Vec<Block> {
 pub(crate) fn meaning(
     terms: &mut Terms,
     func: &Function,
+    code: &Code<'_>,
     arguments: &[Term],
     slots: &[Term],
 ) -> Result<Meaning, Feature> {
     let order = reverse_postorder(func);
-    let mut translation = Translation { terms, func, slots, values: SecondaryMap::new(), effects: Vec::new() };
+    let mut translation = Translation { terms, func, code, slots, values: SecondaryMap::new(), effects: Vec::new() };
     let mut blocks = SecondaryMap::new();
     for &block in &order {
         for (number, &parameter) in func.dfg.block_params(block).iter().enumerate() {
@@ -163,6 +166,7 @@ pub(crate) fn meaning(
 struct Translation<'a> {
     terms: &'a mut Terms,
     func: &'a Function,
+    code: &'a Code<'a>,
     slots: &'a [Term],
     values: SecondaryMap<Value, Option<Term>>,
     /// Effects of the current block.
@@ -347,15 +351,36 @@ impl Translation<'_> {
         let operands = dfg.inst_args(inst).iter().map(|&value| self.operand(value));
         let operands = operands.collect::<Result<Vec<_>, _>>()?;
         let operation = Operation { opcode, ty: dfg.ctrl_type(inst), immediate };
-        let outcome = outcome(self.terms, &operation, &operands).ok_or(Feature::Opcode(opcode))?;
-        if outcome.nan.is_some() {
+        if !has_conversion(self.code.machine, &operation, &operands) {
             return Err(Feature::Opcode(opcode));
+        }
+        let mut outcome = outcome(self.terms, &operation, &operands).ok_or(Feature::Opcode(opcode))?;
+        if outcome.nan.is_some() {
+            if opcode == Opcode::Fma && self.negates_elsewhere(inst) {
+                return Err(Feature::Opcode(opcode));
+            }
+            outcome.results = vec![chosen(self.terms, self.code, &operation, &operands, outcome.results[0])?];
         }
         self.traps(outcome.trap, opcode)?;
         for (&result, term) in results.iter().zip(outcome.results) {
             self.values[result] = Some(term);
         }
         Ok(())
+    }
+
+    /// Returns `true` if an instruction may negate other operands of `fma` than the function, so that the sign of a NaN
+    /// differs: one of x86-64 does not negate NaNs, and one of AArch64 negates the first factor.
+    fn negates_elsewhere(&self, fma: Inst) -> bool {
+        let dfg = &self.func.dfg;
+        let is_negated = |value| match dfg.value_def(value) {
+            ValueDef::Result(def, _) => dfg.opcode(def) == Opcode::Fneg,
+            _ => false,
+        };
+        let args = dfg.inst_args(fma);
+        match self.code.machine {
+            Machine::X64 => args.iter().any(|&value| is_negated(value)),
+            Machine::Aarch64 => is_negated(args[1]),
+        }
     }
 
     /// Adds the traps of an outcome: a choice among codes, or zero.

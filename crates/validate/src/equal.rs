@@ -1,6 +1,8 @@
 //! Equality and implication of terms under conditions: normal forms first, then models, then a solver.
 
-use kingpost_smt::{Answer, Bits, Evaluator, Model, Node, Op, Query, Solver, Sort, Substitution, Term, Terms, Value};
+use kingpost_smt::{
+    Answer, Bits, Evaluator, FloatOp, Model, Node, Op, Query, Solver, Sort, Substitution, Term, Terms, Value,
+};
 use std::time::Duration;
 
 /// Number of times that numbers are put into conditions.
@@ -318,7 +320,7 @@ impl Judge<'_> {
             Ok(Answer::Sat(model)) => {
                 // The model is checked without the solver.
                 let evaluator = Evaluator::new(terms, &[query], &model);
-                match evaluator.value(query).is_true() {
+                match evaluator.value(query).is_true() && !has_nan(&evaluator, &float_operations(terms, query)) {
                     true => Decision::Fails(Box::new(model)),
                     false => Decision::Unknown,
                 }
@@ -348,10 +350,28 @@ pub(crate) fn simplified(terms: &mut Terms, under: &Conditions, term: Term) -> T
     if pairs.is_empty() { term } else { Substitution::new(pairs).apply(terms, term) }
 }
 
+/// Returns the operations on floats below a term.
+fn float_operations(terms: &Terms, root: Term) -> Vec<(FloatOp, Term)> {
+    let operation = |term| match terms.node(term) {
+        Node::Unary(Op::Float(op), _) | Node::Binary(Op::Float(op), ..) | Node::Ternary(Op::Float(op), ..) => {
+            Some((op, term))
+        }
+        _ => None,
+    };
+    terms.cone(&[root]).into_iter().filter_map(operation).collect()
+}
+
+/// Returns `true` if an operation returns a NaN. Evaluation chooses one, and the processor may choose another, so that
+/// the model shows nothing about it.
+fn has_nan(evaluator: &Evaluator, operations: &[(FloatOp, Term)]) -> bool {
+    operations.iter().any(|&(op, term)| evaluator.value(term).bits().is_some_and(|bits| op.is_nan(bits)))
+}
+
 /// Returns a random model of a boolean term, if one of a few is one.
 fn random_model(terms: &Terms, query: Term) -> Option<Model> {
     let variables = terms.variables_of(&[query]);
     let mut evaluator = Evaluator::prepare(terms, &[query]);
+    let operations = float_operations(terms, query);
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = || {
         state ^= state << 13;
@@ -370,7 +390,7 @@ fn random_model(terms: &Terms, query: Term) -> Option<Model> {
             model.set(terms.name(variable).unwrap_or_default(), value);
         }
         evaluator.evaluate(&model);
-        if evaluator.value(query).is_true() {
+        if evaluator.value(query).is_true() && !has_nan(&evaluator, &operations) {
             return Some(model);
         }
     }

@@ -21,6 +21,8 @@ pub struct Code<'a> {
     pub machine: Machine,
     /// Features of the processor beyond the base of the architecture, such as `bmi2` and `lse`.
     pub features: Vec<&'static str>,
+    /// Whether each NaN that arithmetic returns is replaced by the canonical one.
+    pub canonical_nans: bool,
     /// Instructions, and jump tables after them.
     pub bytes: &'a [u8],
     /// Offset of the first byte after the instructions.

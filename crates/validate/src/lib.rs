@@ -16,6 +16,7 @@
 //! |---|---|
 //! | `input.rs` | compiled code and its tables: [`Code`] |
 //! | `clif.rs` | the function as terms and effects |
+//! | `float.rs` | NaNs that are results of arithmetic |
 //! | `live.rs` | values that may be needed at a head |
 //! | `abi.rs` | calling conventions, from the standards' text |
 //! | `machine.rs` | the two instruction sets under one interface |
@@ -40,6 +41,7 @@ mod calls;
 mod clif;
 mod equal;
 mod error;
+mod float;
 mod frame;
 mod input;
 mod live;

@@ -103,7 +103,7 @@ impl<'a, 'j> Proof<'a, 'j> {
                 terms.extract(whole, 0, passed.width)
             })
             .collect();
-        let meaning = clif::meaning(terms, func, &arguments, &addresses)?;
+        let meaning = clif::meaning(terms, func, code, &arguments, &addresses)?;
         if has_edge_to_entry(&meaning) {
             return Err(Feature::Preamble("an edge to the entry block"));
         }

@@ -1,7 +1,28 @@
 //! Code written by hand with faults that no single bit makes.
 
-use kingpost_ir::Block;
-use kingpost_validate::{Code, Fault, Machine, Relocation, RelocationKind, Symbol, Verdict, prove};
+use kingpost_ir::{Block, Opcode};
+use kingpost_validate::{Code, Fault, Feature, Machine, Relocation, RelocationKind, Symbol, Verdict, prove};
+
+/// Returns code without features of the processor, whose blocks begin at `heads`.
+fn code<'a>(machine: Machine, bytes: &'a [u8], heads: &[u32]) -> Code<'a> {
+    Code {
+        machine,
+        features: Vec::new(),
+        canonical_nans: false,
+        bytes,
+        end: bytes.len() as u32,
+        heads: (0..).map(Block::from_u32).zip(heads.iter().copied()).collect(),
+        traps: Vec::new(),
+        relocations: Vec::new(),
+        slots: Vec::new(),
+    }
+}
+
+/// Returns the verdict on code for the only function of a text.
+fn verdict_on(text: &str, code: &Code<'_>) -> Verdict {
+    let function = kingpost_reader::parse_functions(text).unwrap().remove(0);
+    prove(&function, code, None).verdict
+}
 
 /// Returns the verdict on code of x86-64 for the only function of a text. Its only block begins at `head`.
 fn verdict(text: &str, bytes: &[u8], head: u32, callee: Option<u32>) -> Verdict {
@@ -10,20 +31,10 @@ fn verdict(text: &str, bytes: &[u8], head: u32, callee: Option<u32>) -> Verdict 
 
 /// Returns the verdict on code of x86-64 for the only function of a text, whose blocks begin at `heads`.
 fn verdict_of_blocks(text: &str, bytes: &[u8], heads: &[u32], callee: Option<u32>) -> Verdict {
-    let function = kingpost_reader::parse_functions(text).unwrap().remove(0);
     let call =
         |offset| Relocation { offset, kind: RelocationKind::Distance, symbol: Symbol::Named("%g".into()), addend: -4 };
-    let code = Code {
-        machine: Machine::X64,
-        features: Vec::new(),
-        bytes,
-        end: bytes.len() as u32,
-        heads: (0..).map(Block::from_u32).zip(heads.iter().copied()).collect(),
-        traps: Vec::new(),
-        relocations: callee.into_iter().map(call).collect(),
-        slots: Vec::new(),
-    };
-    prove(&function, &code, None).verdict
+    let relocations = callee.into_iter().map(call).collect();
+    verdict_on(text, &Code { relocations, ..code(Machine::X64, bytes, heads) })
 }
 
 fn fault(verdict: Verdict) -> Option<Fault> {
@@ -131,4 +142,144 @@ fn equal_sums_in_one_place_are_solved() {
     let heads = [4, 4, 0xd, 0x13];
     assert_eq!(verdict_of_blocks(text, &code(1), &heads, None), Verdict::Proved);
     assert_eq!(fault(verdict_of_blocks(text, &code(3), &heads, None)), Some(Fault::Successor));
+}
+
+/// Push of the frame pointer; its copy of the stack pointer.
+const PROLOGUE: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
+/// Pop of the frame pointer; return.
+const EPILOGUE: [u8; 2] = [0x5d, 0xc3];
+
+/// Returns the verdict on a leaf of x86-64 whose block has these bytes.
+fn leaf(text: &str, body: &[u8]) -> Verdict {
+    verdict(text, &[&PROLOGUE, body, &EPILOGUE].concat(), 4, None)
+}
+
+/// Returns the verdict on a leaf of AArch64 without a frame.
+fn words(text: &str, words: &[u32]) -> Verdict {
+    let bytes: Vec<u8> = words.iter().chain(&[0xd65f_03c0]).flat_map(|word| word.to_le_bytes()).collect();
+    verdict_on(text, &code(Machine::Aarch64, &bytes, &[0]))
+}
+
+#[test]
+fn sums_of_floats_are_proved_in_either_order() {
+    let text = "function %f(f64, f64) -> f64 { block0(v0: f64, v1: f64): v2 = fadd v0, v1 return v2 }";
+    assert_eq!(leaf(text, &[0xf2, 0x0f, 0x58, 0xc1]), Verdict::Proved); // addsd xmm0, xmm1
+    let exchanged = [0xf2, 0x0f, 0x58, 0xc8, 0x0f, 0x28, 0xc1]; // addsd xmm1, xmm0; movaps xmm0, xmm1
+    assert_eq!(leaf(text, &exchanged), Verdict::Proved);
+    let product = leaf(text, &[0xf2, 0x0f, 0x59, 0xc1]); // mulsd xmm0, xmm1
+    assert!(matches!(product, Verdict::Refuted(_)), "{product}");
+    assert_eq!(words(text, &[0x1e61_2800]), Verdict::Proved); // fadd d0, d0, d1
+    assert_eq!(words(text, &[0x1e60_2820]), Verdict::Proved); // fadd d0, d1, d0
+    let quotient = words(text, &[0x1e61_1800]); // fdiv d0, d0, d1
+    assert!(matches!(quotient, Verdict::Refuted(_)), "{quotient}");
+}
+
+/// Returns one sum twice. The processor adds two NaNs to the first of them.
+#[test]
+fn both_orders_of_one_sum_differ() {
+    let text = "function %f(f64, f64) -> f64, f64 { block0(v0: f64, v1: f64): v2 = fadd v0, v1 return v2, v2 }";
+    let second = |sum: [u8; 4]| {
+        [
+            &[0x0f, 0x28, 0xd0][..],   // movaps xmm2, xmm0
+            &[0xf2, 0x0f, 0x58, 0xd1], // addsd xmm2, xmm1
+            &sum,
+            &[0x0f, 0x28, 0xc2], // movaps xmm0, xmm2
+        ]
+        .concat()
+    };
+    let exchanged = leaf(text, &second([0xf2, 0x0f, 0x58, 0xc8])); // addsd xmm1, xmm0
+    assert!(matches!(&exchanged, Verdict::NotProved(_)), "{exchanged}");
+    assert_eq!(fault(exchanged), Some(Fault::Result(1)));
+    let once = [0xf2, 0x0f, 0x58, 0xc1, 0x0f, 0x28, 0xc8]; // addsd xmm0, xmm1; movaps xmm1, xmm0
+    assert_eq!(leaf(text, &once), Verdict::Proved);
+    let exchanged = words(text, &[0x1e61_2802, 0x1e60_2821, 0x1e60_4040]); // fadd d2, d0, d1; fadd d1, d1, d0; fmov d0, d2
+    assert_eq!(fault(exchanged), Some(Fault::Result(1)));
+}
+
+/// Returns constants for the bits of a NaN that the processor chooses: the ones that evaluation of terms chooses, and
+/// the ones of most processors.
+#[test]
+fn bits_of_nans_are_open() {
+    let text = "function %f(f64) -> i64, f64 { block0(v0: f64):
+        v1 = f64const +Inf v2 = fsub v1, v1 v3 = bitcast.i64 v2 return v3, v2 }";
+    let code = |result: &[u8]| {
+        [
+            &[0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f][..], // mov rax, 0x7ff0000000000000
+            &[0x66, 0x48, 0x0f, 0x6e, 0xc0],                 // movq xmm0, rax
+            &[0xf2, 0x0f, 0x5c, 0xc0],                       // subsd xmm0, xmm0
+            result,
+        ]
+        .concat()
+    };
+    assert_eq!(leaf(text, &code(&[0x66, 0x48, 0x0f, 0x7e, 0xc0])), Verdict::Proved); // movq rax, xmm0
+    for sign in [0x7f, 0xff] {
+        let constant = [0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0xf8, sign]; // mov rax, 0x7ff8000000000000 or 0xfff8000000000000
+        let verdict = leaf(text, &code(&constant));
+        assert!(matches!(&verdict, Verdict::NotProved(_)), "{verdict}");
+        assert_eq!(fault(verdict), Some(Fault::Result(0)));
+    }
+}
+
+#[test]
+fn minima_of_floats_are_the_operation_of_the_machine() {
+    let text = "function %f(f64, f64) -> f64 { block0(v0: f64, v1: f64): v2 = fmin v0, v1 return v2 }";
+    assert_eq!(words(text, &[0x1e61_5800]), Verdict::Proved); // fmin d0, d0, d1
+    assert_eq!(fault(words(text, &[0x1e61_7800])), Some(Fault::Result(0))); // fminnm d0, d0, d1
+    assert_eq!(fault(words(text, &[0x1e61_4800])), Some(Fault::Result(0))); // fmax d0, d0, d1
+    let least = leaf(text, &[0xf2, 0x0f, 0x5d, 0xc1]); // minsd xmm0, xmm1
+    assert_eq!(least, Verdict::OutOfScope(Feature::Opcode(Opcode::Fmin)));
+}
+
+/// Replaces each NaN by the canonical one, which the function may choose.
+#[test]
+fn canonical_nans_are_out_of_scope() {
+    let text = "function %f(f64) -> f64 { block0(v0: f64): v1 = sqrt v0 return v1 }";
+    let bytes = [&PROLOGUE[..], &[0xf2, 0x0f, 0x51, 0xc0], &EPILOGUE].concat(); // sqrtsd xmm0, xmm0
+    let plain = code(Machine::X64, &bytes, &[4]);
+    assert_eq!(verdict_on(text, &plain), Verdict::Proved);
+    let verdict = verdict_on(text, &Code { canonical_nans: true, ..plain });
+    assert_eq!(verdict, Verdict::OutOfScope(Feature::Setting("NaN canonicalization")));
+}
+
+/// Multiplies and adds. An operation of x86-64 that negates its product returns a NaN with the sign of the operand.
+#[test]
+fn negations_in_fused_operations_are_out_of_scope_on_x86_64() {
+    let fused = |negation: &str, factor: &str| {
+        format!(
+            "function %f(f64, f64, f64) -> f64 {{ block0(v0: f64, v1: f64, v2: f64):
+                {negation} v4 = fma {factor}, v1, v2 return v4 }}"
+        )
+    };
+    let on_x64 = |text: &str, opcode: u8| {
+        let body = [&PROLOGUE[..], &[0xc4, 0xe2, 0xf1, opcode, 0xc2], &EPILOGUE].concat(); // vfmadd213sd xmm0, xmm1, xmm2
+        verdict_on(text, &Code { features: vec!["fma"], ..code(Machine::X64, &body, &[4]) })
+    };
+    let (plain, negated) = (fused("", "v0"), fused("v3 = fneg v0", "v3"));
+    assert_eq!(on_x64(&plain, 0xa9), Verdict::Proved);
+    assert_eq!(on_x64(&negated, 0xad), Verdict::OutOfScope(Feature::Opcode(Opcode::Fma)));
+    assert_eq!(words(&plain, &[0x1f41_0800]), Verdict::Proved); // fmadd d0, d0, d1, d2
+    assert_eq!(words(&negated, &[0x1f41_8800]), Verdict::Proved); // fmsub d0, d0, d1, d2
+}
+
+/// Converts an unsigned integer of 32 bits by the signed conversion of 64 bits.
+#[test]
+fn extended_integers_are_converted() {
+    let text = "function %f(i32) -> f64 { block0(v0: i32): v1 = fcvt_from_uint.f64 v0 return v1 }";
+    let extended = [0x89, 0xff, 0xf2, 0x48, 0x0f, 0x2a, 0xc7]; // mov edi, edi; cvtsi2sd xmm0, rdi
+    assert_eq!(leaf(text, &extended), Verdict::Proved);
+    let signed = leaf(text, &[0xf2, 0x0f, 0x2a, 0xc7]); // cvtsi2sd xmm0, edi
+    assert!(matches!(signed, Verdict::Refuted(_)), "{signed}");
+}
+
+/// Converts and rounds on x86-64 where the compiler emits a sequence or a call.
+#[test]
+fn operations_without_an_instruction_are_out_of_scope() {
+    let text = "function %f(f64) -> i64 { block0(v0: f64): v1 = fcvt_to_uint.i64 v0 return v1 }";
+    let verdict = leaf(text, &[0xf2, 0x48, 0x0f, 0x2c, 0xc0]); // cvttsd2si rax, xmm0
+    assert_eq!(verdict, Verdict::OutOfScope(Feature::Opcode(Opcode::FcvtToUint)));
+    let text = "function %f(f64) -> f64 { block0(v0: f64): v1 = floor v0 return v1 }";
+    let bytes = [&PROLOGUE[..], &[0x66, 0x0f, 0x3a, 0x0b, 0xc0, 0x09], &EPILOGUE].concat(); // roundsd xmm0, xmm0, 9
+    let plain = code(Machine::X64, &bytes, &[4]);
+    assert_eq!(verdict_on(text, &plain), Verdict::OutOfScope(Feature::Opcode(Opcode::Floor)));
+    assert_eq!(verdict_on(text, &Code { features: vec!["sse41"], ..plain }), Verdict::Proved);
 }

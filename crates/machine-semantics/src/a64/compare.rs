@@ -17,11 +17,6 @@ pub(super) fn infinity(width: u32) -> u128 {
     (1 << (width - 1)) - (1 << stored_digits(width))
 }
 
-/// Returns the positive NaN in whose stored significand only the quiet bit is set.
-pub(super) fn canonical_nan(terms: &mut Terms, width: u32) -> Term {
-    terms.number(width, infinity(width) | 1 << (stored_digits(width) - 1))
-}
-
 /// Returns `x` with its sign bit cleared.
 pub(super) fn magnitude(terms: &mut Terms, x: Term) -> Term {
     let sign = terms.constant(Bits::sign_bit(terms.width(x)));

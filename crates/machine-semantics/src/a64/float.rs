@@ -6,7 +6,7 @@
 
 use super::bits::is_negative;
 use super::compare::{Relation, any_relation};
-use super::compare::{canonical_nan, infinity, is_nan, is_signaling, magnitude, negated, precedes, stored_digits};
+use super::compare::{infinity, is_nan, is_signaling, magnitude, negated, precedes, stored_digits};
 use super::condition::Condition;
 use super::flags::Source;
 use super::machine::{Machine, width};
@@ -435,27 +435,34 @@ fn rounded_away(terms: &mut Terms, x: Term) -> Term {
     let is_negative = is_negative(terms, x);
     let step = terms.ite(is_negative, minus_one, one);
     let further = terms.float(FloatOp::Add, &[truncated, step], width);
-    terms.ite(is_more, further, truncated)
+    let rounded = terms.ite(is_more, further, truncated);
+    let is_nan = is_nan(terms, x);
+    terms.ite(is_nan, truncated, rounded)
 }
 
 impl Binary {
     pub(super) fn apply(self, terms: &mut Terms, x: Term, y: Term) -> Term {
         match self {
-            Binary::Operation(operation) => terms.float(operation, &[x, y], terms.width(x)),
+            Binary::Operation(operation) => terms.performed(operation, &[x, y], terms.width(x)),
             Binary::NegatedProduct => {
-                let product = terms.float(FloatOp::Mul, &[x, y], terms.width(x));
+                let product = terms.performed(FloatOp::Mul, &[x, y], terms.width(x));
                 negated(terms, product)
             }
             Binary::Extreme { greater } => {
                 let number = extreme(terms, greater, x, y);
                 let nans = [x, y].map(|operand| is_nan(terms, operand));
                 let any = terms.or(nans[0], nans[1]);
-                let nan = canonical_nan(terms, terms.width(x));
+                let nan = processed_nan(terms, [x, y]);
                 terms.ite(any, nan, number)
             }
             Binary::NumericExtreme { greater } => numeric_extreme(terms, greater, x, y),
         }
     }
+}
+
+/// Returns the NaN that two operands yield if one is a NaN (J1.2.3, `FPProcessNaNs`): their sum.
+fn processed_nan(terms: &mut Terms, operands: [Term; 2]) -> Term {
+    terms.performed(FloatOp::Add, &operands, terms.width(operands[0]))
 }
 
 /// Returns the larger or the smaller of two numbers.
@@ -469,7 +476,7 @@ fn numeric_extreme(terms: &mut Terms, greater: bool, x: Term, y: Term) -> Term {
     let number = extreme(terms, greater, x, y);
     let [x_nan, y_nan] = [x, y].map(|operand| is_nan(terms, operand));
     let [x_signaling, y_signaling] = [x, y].map(|operand| is_signaling(terms, operand));
-    let nan = canonical_nan(terms, terms.width(x));
+    let nan = processed_nan(terms, [x, y]);
     let (both, signaling) = (terms.and(x_nan, y_nan), terms.or(x_signaling, y_signaling));
     let is_nan = terms.or(both, signaling);
     let without_y = terms.ite(y_nan, x, number);
@@ -480,7 +487,7 @@ fn numeric_extreme(terms: &mut Terms, greater: bool, x: Term, y: Term) -> Term {
 pub(super) fn multiply_add(terms: &mut Terms, negate_product: bool, negate_addend: bool, [x, y, z]: [Term; 3]) -> Term {
     let x = if negate_product { negated(terms, x) } else { x };
     let z = if negate_addend { negated(terms, z) } else { z };
-    terms.float(FloatOp::Fma, &[x, y, z], terms.width(x))
+    terms.performed(FloatOp::Fma, &[x, y, z], terms.width(x))
 }
 
 /// Returns the rounded number as an integer of `to` bits: the nearest one, if there is none; and zero for a NaN.

@@ -34,7 +34,7 @@ impl<W: World> Step<'_, W> {
                 FloatBinary::Min => return choose(terms, Relation::Less, a, b),
                 FloatBinary::Max => return choose(terms, Relation::Greater, a, b),
             };
-            terms.float(op, &[a, b], terms.width(a))
+            terms.performed(op, &[a, b], terms.width(a))
         });
     }
 
@@ -104,7 +104,7 @@ impl<W: World> Step<'_, W> {
             };
             let x = if negates_product { negated(terms, x) } else { x };
             let z = if negates_addend { negated(terms, z) } else { z };
-            terms.float(FloatOp::Fma, &[x, y, z], width)
+            terms.performed(FloatOp::Fma, &[x, y, z], width)
         };
         let operands = if lanes.packed {
             [0, 1, 2].map(|number| self.read_vector(number))
