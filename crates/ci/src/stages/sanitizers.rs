@@ -11,6 +11,9 @@ use std::process::Command;
 /// Words that install what is needed.
 const INSTALL: &str = "rustup toolchain install nightly --component miri,rust-src";
 
+/// Options that leave the signals of processes to the tests, which see how processes end.
+const SIGNALS: &str = "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0";
+
 /// Parts without system calls and machine code, which Miri does not know: which addresses are free, relocations, unwind sections.
 const PURE: [&str; 3] = ["runs::", "relocate::", "unwind::"];
 
@@ -38,7 +41,8 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
             command.env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}"));
             // What the unwinder knows of modules that were dropped stays on purpose. A test bounds the memory of the
             // process, which contains what was freed last.
-            let text = session.run(command.env("ASAN_OPTIONS", "detect_leaks=0:quarantine_size_mb=1"))?;
+            command.env("ASAN_OPTIONS", format!("detect_leaks=0:quarantine_size_mb=1:{SIGNALS}"));
+            let text = session.run(command.env("TSAN_OPTIONS", SIGNALS))?;
             session.count(&format!("tests with the {sanitizer} sanitizer"), output::tests(&text).0);
             Ok::<(), anyhow::Error>(())
         };
