@@ -46,6 +46,9 @@ pub trait EmitIsa: Isa {
     /// Emits an instruction that is described by its row, its registers and the frame. The registers are first the
     /// operands and then the address. Returns `false` if [`EmitIsa::emit`] must emit the instruction, or a listing is
     /// made.
+    ///
+    /// This is a fast path. Without it, compilation takes 4.3 % more instructions with `ssa` and 7.4 % more with `fused`
+    /// (`make gate`, `x86_64 ssa none` and `x86_64 fused none`); the bytes are equal.
     fn emit_direct(&self, inst: &MInst, regs: Regs, frame: &FrameLayout, buffer: &mut Buffer) -> bool;
 
     /// Emits one instruction.
