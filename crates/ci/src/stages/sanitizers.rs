@@ -46,7 +46,12 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
             session.count(&format!("tests with the {sanitizer} sanitizer"), output::tests(&text).0);
             Ok::<(), anyhow::Error>(())
         };
-        run(session, ".", &["--package", "kingpost-jit", "--package", "kingpost-isolate", "--lib", "--tests"])?;
+        run(session, ".", &["--package", "kingpost-jit", "--lib", "--tests"])?;
+        // ThreadSanitizer delays a signal that comes outside a system call, so that a loop never ends at its limit of CPU
+        // time.
+        if sanitizer == "address" {
+            run(session, ".", &["--package", "kingpost-isolate", "--lib", "--tests"])?;
+        }
         run(session, "cranelift-compat", &["--lib", "--test", "client"])?;
     }
     Ok(())
