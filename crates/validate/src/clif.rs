@@ -13,7 +13,7 @@
 //! treatment.
 
 use crate::error::Feature;
-use crate::float::{chosen, has_conversion};
+use crate::float::{chosen, has_instruction};
 use crate::input::{Code, Machine};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::instruction::BlockArgKind;
@@ -351,7 +351,7 @@ impl Translation<'_> {
         let operands = dfg.inst_args(inst).iter().map(|&value| self.operand(value));
         let operands = operands.collect::<Result<Vec<_>, _>>()?;
         let operation = Operation { opcode, ty: dfg.ctrl_type(inst), immediate };
-        if !has_conversion(self.code.machine, &operation, &operands) {
+        if !has_instruction(self.code.machine, &operation, &operands) {
             return Err(Feature::Opcode(opcode));
         }
         let mut outcome = outcome(self.terms, &operation, &operands).ok_or(Feature::Opcode(opcode))?;

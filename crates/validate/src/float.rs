@@ -51,9 +51,9 @@ pub(crate) fn chosen(
     }
 }
 
-/// Returns `false` if an operation is a conversion whose code neither terms nor a solver decide, because x86-64 has no instruction: from
-/// a double to an unsigned integer of 64 bits.
-pub(crate) fn has_conversion(machine: Machine, operation: &Operation, operands: &[Operand]) -> bool {
+/// Returns `true` unless an operation is the conversion from a double to an unsigned integer of 64 bits on x86-64: there is
+/// no instruction for it, and neither terms nor a solver decide its code.
+pub(crate) fn has_instruction(machine: Machine, operation: &Operation, operands: &[Operand]) -> bool {
     let is_wide = operation.ty.bits() == 64 && operands.first().is_some_and(|operand| operand.ty.bits() == 64);
     machine == Machine::Aarch64 || operation.opcode != Opcode::FcvtToUint || !is_wide
 }

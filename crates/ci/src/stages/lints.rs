@@ -12,6 +12,7 @@ pub(crate) fn format(session: &mut Session) -> Result<()> {
 
 pub(crate) fn lints(session: &mut Session) -> Result<()> {
     session.run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]))?;
+    // Every other build of this tier has both instruction sets and all allocators.
     with_features(session, "")
 }
 

@@ -158,6 +158,19 @@ mod tests {
     use crate::term::Terms;
 
     #[test]
+    fn set_bits_stay_set() {
+        let mut terms = Terms::for_code();
+        let x = terms.var("x", Sort::Bits(32));
+        let one = terms.number(32, 1);
+        let odd = terms.bit_or(x, one);
+        let [is_zero, is_one] = [0, 1].map(|number| {
+            let number = terms.number(32, number);
+            terms.eq(odd, number)
+        });
+        assert_eq!((terms.value(is_zero), terms.value(is_one)), (Some(Value::Bool(false)), None));
+    }
+
+    #[test]
     fn counts_of_code_are_right() {
         for width in [8, 16, 32, 64, 128] {
             let mut terms = Terms::for_code();
