@@ -214,6 +214,24 @@ fn pages_explain_functions() {
 }
 
 #[test]
+fn printed_commands_repeat_failures() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source =
+        "test run\ntarget x86_64\nfunction %it(i32) -> i32 { block0(v0: i32): return v0 }\n; run: %it(1) == 2\n";
+    std::fs::write(folder.path().join("it's wrong.clif"), source).expect("written");
+    let words = ["test", "--regalloc-command", "printf '%s' 'no allocation'", "it's wrong.clif"];
+    let failed = kingpost(folder.path(), &words, "");
+    let command =
+        text(&failed.stdout).lines().find_map(|line| line.trim().strip_prefix("repeat: ").map(str::to_string));
+    let command = command.expect("a command").replacen("kingpost", "\"$0\"", 1);
+    let mut again = Command::new("sh");
+    again.args(["-c", &command, env!("CARGO_BIN_EXE_kingpost")]).current_dir(folder.path());
+    let again = again.output().expect("a shell");
+    assert!(!failed.status.success());
+    assert_eq!((again.status, text(&again.stdout)), (failed.status, text(&failed.stdout)), "{command}");
+}
+
+#[test]
 fn allocators_may_be_programs() {
     let kingpost = env!("CARGO_BIN_EXE_kingpost");
     let tested = |program: &str, source: &str| check(&["test", "--regalloc-command", program, "in.clif"], source);
