@@ -6,7 +6,7 @@
 //! were defined earlier are kept, so that later definitions can use them.
 //!
 //! Cost: linear in instructions and calls. Functions with up to [`MAX_UNOPTIMIZED`] instructions and few calls and stores are
-//! optimized twice: 0.5 and 1.0 % of the instructions of compiling two modules of WebAssembly, text included.
+//! optimized twice: 0.5 and 0.8 % of the instructions of compiling two modules of WebAssembly, text included.
 //! Each decision is logged: `RUST_LOG=kingpost_codegen::module::inlining=debug`.
 
 use crate::compiler::{Compiler, Context, StageMemory};
