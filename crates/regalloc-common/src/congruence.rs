@@ -238,7 +238,9 @@ impl<I: Interval> Congruence<I> {
             if a == self.gathered_for || b == self.gathered_for {
                 self.merge_gathered();
             }
-            self.budget -= len_a + len_b;
+            // Moving the gathered intervals costs steps too.
+            let Some(budget) = self.budget.checked_sub(len_a + len_b) else { return false };
+            self.budget = budget;
             if !self.interleave(a, b) {
                 return false;
             }
@@ -479,6 +481,18 @@ mod tests {
         let mut all = classes(&[&[Plain(0, 1)], &[Plain(1, 2)], &[Plain(2, 3)]]);
         all.budget = 2;
         assert!(all.merge(0, 1) && !all.merge(0, 2));
+    }
+
+    /// Checks that a merge is refused if moving gathered intervals uses up what the merge needs.
+    #[test]
+    fn gathered_intervals_count_before_a_merge() {
+        let count = LONG as u32;
+        let long: Vec<_> = (0..count).map(|i| Plain(10 * i, 10 * i + 4)).collect();
+        let more: Vec<_> = (0..9).map(|i| Plain(10 * i + 7, 10 * i + 8)).collect();
+        let mut all = classes(&[&long[..], &[Plain(5, 6)], &more]);
+        all.budget = 1 + LONG + 1 + more.len();
+        assert!(all.merge(0, 1) && !all.merge(0, 2));
+        assert_eq!((all.find(2), all.len(0), all.len(2)), (2, LONG + 1, more.len()));
     }
 
     /// Compares random merges with a plain table of points.
