@@ -8,6 +8,7 @@ use crate::target::{self, Choice, TargetArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use kingpost_codegen::{Pass, Rule, Stage};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -235,6 +236,16 @@ pub(crate) struct CompileArgs {
     /// Print counters and times.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub(crate) stats: Option<StatsFormat>,
+    /// Folder of a cache of compiled functions, which runs and processes share; created if it does not exist. Options
+    /// that print stages or counters compile all functions.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "regalloc_command")]
+    pub(crate) cache: Option<PathBuf>,
+    /// Limit of the size of the cache in MiB.
+    #[arg(long, value_name = "MIB", default_value_t = 1024, requires = "cache")]
+    pub(crate) cache_limit: u32,
+    /// Compile one of N functions from the cache again, 16 if N is omitted, and fail if the results differ.
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "16", requires = "cache")]
+    pub(crate) cache_verify: Option<NonZeroU32>,
     /// Skip functions that cannot be compiled, report the reasons, and still write the object.
     #[arg(long)]
     pub(crate) keep_going: bool,

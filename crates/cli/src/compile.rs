@@ -11,7 +11,8 @@ use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input::{self, Input, is_stream};
 use crate::progress::Line;
 use crate::stats::Summary;
-use crate::{output, target};
+use crate::{cache, output, target};
+use kingpost_codegen::cache::Cache;
 use kingpost_codegen::module::Inliner;
 use kingpost_codegen::{CompileError, Compiler, Options};
 use kingpost_emit_object::{Assembly, ObjectError, ObjectOptions};
@@ -55,9 +56,11 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
     };
     let assembly = args.assembly.then(|| Assembly::new(compiler.triple())).transpose().map_err(failed)?;
     let summary = Summary { tiles: compiler.isa().tiles(), ..Summary::default() };
+    let cache = cache::open(args)?;
     let mut session = Session {
         args,
-        compiler: compiler.with_options(observe.clone()),
+        compiler: cached(compiler, cache.as_ref()).with_options(observe.clone()),
+        cache,
         observe,
         jobs,
         dumps,
@@ -86,6 +89,14 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
     session.finish()
 }
 
+/// Returns the compiler with the cache, if there is one.
+fn cached(compiler: Compiler, cache: Option<&Cache>) -> Compiler {
+    match cache {
+        Some(cache) => compiler.with_cache(cache.clone()),
+        None => compiler,
+    }
+}
+
 /// Sets the source location of instructions without one to their line in the text.
 fn number_lines(input: &Input, start: usize, func: &mut Function) {
     for (entity, range) in SourceMap::read(input.text(), start).iter() {
@@ -112,6 +123,7 @@ struct Session<'a> {
     args: &'a CompileArgs,
     /// Compiler for files without their own settings.
     compiler: Compiler,
+    cache: Option<Cache>,
     observe: Options,
     jobs: usize,
     dumps: Dumps,
@@ -304,7 +316,7 @@ impl Session<'_> {
             let text = format!("the object is for {}, the file for {}", self.compiler.triple(), compiler.triple());
             return Err(Refused { key: String::new(), text });
         }
-        Ok(Some(compiler.with_options(self.observe.clone())))
+        Ok(Some(cached(compiler, self.cache.as_ref()).with_options(self.observe.clone())))
     }
 
     /// Reads functions into the first entries of the list. Returns their number and whether there are more.
@@ -438,6 +450,10 @@ impl Session<'_> {
         self.summary.compile_s += start.elapsed().as_secs_f64();
         if args.time {
             report(&self.summary.times());
+            if self.cache.is_some() {
+                let stats = &self.summary.stats;
+                report(&format!("cache: {} of {} functions", stats.cache_hits, stats.functions));
+            }
         }
         if let Some(format) = args.stats {
             let mut out = output::stdout();

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `args.rs` | the interface: commands and their options |
+//! | `cache.rs` | the cache that options describe |
 //! | `compile.rs` | `compile`: functions to an object |
 //! | `diagnostics.rs` | errors in a text, shown at their positions |
 //! | `opt.rs` | `opt`: functions after the optimizer, as text |
@@ -29,6 +30,7 @@
 
 mod alloc;
 mod args;
+mod cache;
 mod cat_verify;
 mod check;
 mod compile;

@@ -2,6 +2,7 @@
 
 mod assembly;
 mod book;
+mod cache;
 mod check;
 mod debugger;
 mod defaults;

@@ -13,11 +13,25 @@ use kingpost_mach::text::Parsed;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Compiler {
-    /// Compiles `func` and adds it to `module`. Changes the function on the way (aliases, global values).
+    /// Compiles `func` and adds it to `module`. Changes the function on the way (aliases, global values). With a cache
+    /// that has the compiled function, changes neither `func` nor the results of stages in `cx`.
     ///
     /// # Errors
     /// [`CompileError`]. The module is unchanged then, and the context may be used again.
     pub fn compile(
+        &self,
+        cx: &mut Context,
+        func: &mut Function,
+        module: &mut ModuleBuffer,
+    ) -> Result<(), CompileError> {
+        match self.usable_cache() {
+            Some(cache) => self.compile_cached(cache, cx, func, module),
+            None => self.compile_anew(cx, func, module),
+        }
+    }
+
+    /// Compiles `func` like [`Compiler::compile`], without the cache.
+    pub(crate) fn compile_anew(
         &self,
         cx: &mut Context,
         func: &mut Function,

@@ -1,6 +1,7 @@
 //! The interface for callers: a compiler for one target and its settings, and a context per thread.
 
 use crate::allocators::{ALLOCATORS, AllocatorFactory, DEFAULT, FUSED, allocator, allocator_name};
+use crate::cache::Cache;
 use crate::options::Options;
 use crate::stages::Stats;
 use crate::targets::{self, CpuFlags, TargetError, TargetIsa};
@@ -39,9 +40,13 @@ pub struct Compiler {
     allocator: AllocatorFactory,
     /// Whether registers are allocated during instruction selection where possible.
     is_fused: bool,
+    /// Whether the allocator is one of the caller's.
+    has_own_allocator: bool,
     options: Options,
     /// Limits and cancellation, from the options.
     guard: Guard,
+    /// Compiled functions that outlive the process.
+    cache: Option<Cache>,
     /// Contexts of finished batches, for later batches.
     spare: Mutex<Vec<Context>>,
 }
@@ -143,8 +148,10 @@ impl Compiler {
             triple: triple.clone(),
             allocator: factory,
             is_fused,
+            has_own_allocator: false,
             guard: Options::default().guard(),
             options: Options::default(),
+            cache: None,
             spare: Mutex::default(),
         })
     }
@@ -174,9 +181,12 @@ impl Compiler {
         Compiler::new(&Triple::host(), settings, &flags)
     }
 
-    /// Returns the compiler with a register allocator of the caller.
+    /// Returns the compiler with a register allocator of the caller. The compiler uses no cache from then on, because a
+    /// key does not tell such allocators apart.
     #[must_use]
     pub fn with_allocator(mut self, factory: AllocatorFactory) -> Compiler {
+        self.cache = None;
+        self.has_own_allocator = true;
         self.allocator = factory;
         self.is_fused = false;
         self.spare = Mutex::default();
@@ -189,6 +199,26 @@ impl Compiler {
         self.guard = options.guard();
         self.options = options;
         self.spare = Mutex::default();
+        self
+    }
+
+    /// Returns the compiler with a cache of compiled functions. A hit gives the function that compilation would give,
+    /// with all its tables. Options that observe stages, and [`Options::rules`], make compilation ignore the cache, as
+    /// does an allocator of the caller.
+    ///
+    /// ```
+    /// use kingpost_codegen::cache::{Cache, Directory};
+    /// use kingpost_codegen::{Compiler, Settings};
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("kingpost-doc-{}", std::process::id()));
+    /// let store = Directory::open(&folder, 1 << 30).unwrap();
+    /// let compiler = Compiler::baseline(Settings::default()).unwrap().with_cache(Cache::new(store));
+    /// # std::fs::remove_dir_all(&folder).unwrap();
+    /// ```
+    #[must_use]
+    pub fn with_cache(mut self, cache: Cache) -> Compiler {
+        let facts = (&self.triple, self.isa.features(), &self.settings);
+        self.cache = (!self.has_own_allocator).then(|| cache.of(facts));
         self
     }
 
@@ -224,6 +254,10 @@ impl Compiler {
     /// Returns the options: observation, limits, cancellation.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    pub(crate) fn cache(&self) -> Option<&Cache> {
+        self.cache.as_ref()
     }
 
     pub(crate) fn options_and_guard(&self) -> (&Options, &Guard) {

@@ -1,5 +1,6 @@
 //! Errors of the compilation of a function.
 
+use crate::cache::Key;
 use crate::stage::Stage;
 use kingpost_checker::CheckError;
 use kingpost_ir::verifier::{VerifierError, VerifierErrors};
@@ -49,6 +50,12 @@ pub enum CompileError {
         stage: Stage,
         /// Every broken rule, with the entity that breaks it.
         report: String,
+    },
+    /// The compiled function in the cache differs from the result of compilation. Either compilation is not
+    /// deterministic, or the entry is the work of another compiler with the same version.
+    Cached {
+        /// Key of the entry.
+        key: Key,
     },
     /// A caught panic: a bug of the compiler.
     Bug {
@@ -102,6 +109,9 @@ impl fmt::Display for CompileError {
                 write!(f, "the checker rejects the allocation of `{allocator}`:\n{report}")
             }
             CompileError::Unproved { report } => write!(f, "the emitted code is {report}"),
+            CompileError::Cached { key } => {
+                write!(f, "the cache's entry {key} differs from the result of compilation: remove the cache")
+            }
             CompileError::Stopped => f.write_str("stopped as asked"),
             CompileError::Broken { stage, report } => {
                 write!(f, "stage `{stage}` produced an invalid result:\n{report}")

@@ -6,6 +6,8 @@
 //! | `compiler.rs` | the interface for callers: [`Compiler`] and [`Context`] |
 //! | `options.rs` | observation and limits: [`Options`] |
 //! | `compile.rs` | one function through the pipeline, with panics caught |
+//! | `cache/` | compiled functions that outlive the process: [`Cache`](cache::Cache) |
+//! | `cached.rs` | one function through the cache |
 //! | `batch.rs` | many functions on many threads, with the result of a single thread |
 //! | `stage.rs`, `stages.rs` | the list of stages; timing, counting and dumps |
 //! | `expand/` | the stage that replaces target-neutral operations by simpler ones |
@@ -32,6 +34,8 @@
 mod allocate;
 mod allocators;
 mod batch;
+pub mod cache;
+mod cached;
 mod compile;
 mod compiler;
 mod dwarf;

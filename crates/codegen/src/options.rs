@@ -48,7 +48,7 @@ pub struct Options {
 }
 
 /// A set of the optimizer's passes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Passes([bool; Pass::ALL.len()]);
 
 impl Passes {

@@ -20,6 +20,8 @@ use std::ops::AddAssign;
 pub struct Stats {
     /// Functions compiled.
     pub functions: u64,
+    /// Functions that the cache had.
+    pub cache_hits: u64,
     /// Functions that `fused` left to `linear`.
     pub unfused: u64,
     /// Number of instructions of the functions before lowering.
@@ -43,6 +45,7 @@ pub struct Stats {
 impl AddAssign<&Stats> for Stats {
     fn add_assign(&mut self, other: &Stats) {
         self.functions += other.functions;
+        self.cache_hits += other.cache_hits;
         self.unfused += other.unfused;
         self.clif_insts += other.clif_insts;
         self.code_bytes += other.code_bytes;

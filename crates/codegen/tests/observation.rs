@@ -81,7 +81,7 @@ fn compile(compiler: &Compiler, func: &Function, look: Look) -> Option<String> {
 }
 
 /// Returns the test files in a folder and its subfolders.
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();

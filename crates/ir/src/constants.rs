@@ -4,6 +4,7 @@ use cranelift_entity::PrimaryMap;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use crate::entities::Constant;
 
@@ -37,6 +38,13 @@ pub struct ConstantPool {
     constants: PrimaryMap<Constant, ConstantData>,
     /// Index by content. Only looked up, never iterated, because the order of a hash map is arbitrary.
     by_data: HashMap<ConstantData, Constant>,
+}
+
+/// Hashes the constants in order.
+impl Hash for ConstantPool {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.constants.hash(hasher);
+    }
 }
 
 impl ConstantPool {

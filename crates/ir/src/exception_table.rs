@@ -25,7 +25,7 @@ impl ExceptionItem {
     }
 }
 
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Hash, Debug)]
 pub(crate) struct ExceptionTableData {
     pub(crate) sig: SigRef,
     /// The handlers, then the normal return.

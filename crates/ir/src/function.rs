@@ -99,7 +99,7 @@ pub struct Labeled {
 /// b.finalize().unwrap();
 /// assert!(func.to_string().starts_with("function %same(i32) -> i32 system_v {"));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Function {
     /// Its name.
     pub name: FuncName,

@@ -98,7 +98,7 @@ impl std::fmt::Debug for BlockArg {
 
 /// A destination of a branch, with the arguments for its parameters. `DataFlowGraph::block_args` returns the
 /// arguments.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Hash, Debug)]
 pub struct BlockCall {
     /// The destination.
     pub block: Block,

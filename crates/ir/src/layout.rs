@@ -9,7 +9,7 @@ use cranelift_entity::packed_option::PackedOption;
 
 use crate::entities::{Block, Inst, grown};
 
-#[derive(Copy, Clone, Default, Debug)]
+#[derive(Copy, Clone, Default, Hash, Debug)]
 struct BlockNode {
     prev: PackedOption<Block>,
     next: PackedOption<Block>,
@@ -19,7 +19,7 @@ struct BlockNode {
     cold: bool,
 }
 
-#[derive(Copy, Clone, Default, Debug)]
+#[derive(Copy, Clone, Default, Hash, Debug)]
 struct InstNode {
     prev: PackedOption<Inst>,
     next: PackedOption<Inst>,
@@ -36,7 +36,7 @@ const WIDE_GAP: u32 = 1 << 14;
 const STEP: u32 = 4;
 
 /// The order of blocks and instructions.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Hash, Debug)]
 pub struct Layout {
     blocks: SecondaryMap<Block, BlockNode>,
     insts: SecondaryMap<Inst, InstNode>,

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use crate::entities::{Block, Constant, DynamicStackSlot, DynamicType, FuncRef, GlobalValue, SigRef, StackSlot, Value};
 
 /// The text numbers of one kind of entity.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct NameTable<E> {
     numbers: Vec<u32>,
     /// Larger than every number in the table.
@@ -74,7 +74,7 @@ impl<E: EntityRef> NameTable<E> {
 }
 
 /// The text numbers of all kinds of entities that have their own numbers.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Hash, Debug)]
 pub struct Names {
     /// `vN`
     pub values: NameTable<Value>,

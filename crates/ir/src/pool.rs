@@ -8,7 +8,7 @@ use crate::release::release;
 use std::marker::PhantomData;
 
 /// A list in a [`Pool`].
-#[derive(Debug)]
+#[derive(Hash, Debug)]
 pub struct List<T> {
     start: u32,
     /// Number of items in bits 0–30; bit 31 set if the capacity is the next power of two.
@@ -59,7 +59,7 @@ impl<T> List<T> {
 }
 
 /// Owner of the items of many lists.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Pool<T> {
     items: Vec<T>,
 }

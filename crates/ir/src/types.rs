@@ -97,6 +97,12 @@ impl Type {
         self.0
     }
 
+    /// Returns the type with this [packed form](Type::code), if there is one.
+    pub const fn try_from_code(code: u16) -> Option<Type> {
+        // Bits 0 to 8 are in use.
+        if code < 1 << 9 && code & 15 < 10 { Some(Type(code)) } else { None }
+    }
+
     /// Returns the type with this packed form.
     pub(crate) const fn from_code(code: u16) -> Type {
         Type(code)

@@ -29,7 +29,7 @@ const RESULT: u64 = 1;
 const PARAM: u64 = 2;
 const ALIAS: u64 = 3;
 
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Hash)]
 pub(crate) struct ValueData(u64);
 
 impl ValueData {

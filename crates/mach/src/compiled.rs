@@ -4,6 +4,7 @@
 //! the function's code; every table is sorted by offset.
 
 use crate::literal::Literal;
+use crate::stored::Stored;
 use kingpost_ir::extfunc::FuncName;
 use kingpost_ir::libcall::{KnownSymbol, LibCall};
 use kingpost_ir::{TrapCode, Type};
@@ -437,6 +438,21 @@ macro_rules! pools {
             fn ends(&self) -> Ends {
                 Ends { $($pool: self.$pool.len(),)* }
             }
+
+            /// Appends the entries that [`FunctionView::write`] wrote.
+            fn read(&mut self, input: &mut &[u8]) -> Option<()> {
+                $(<$entry>::read_list(input, &mut self.$pool)?;)*
+                Some(())
+            }
+        }
+
+        impl FunctionView<'_> {
+            /// Appends the function with all its tables to `out`, for [`ModuleBuffer::read_function`].
+            pub fn write(&self, out: &mut Vec<u8>) {
+                self.function.head.write(out);
+                self.function.data_offset.write(out);
+                $(<$entry>::write_list(self.$pool, out);)*
+            }
         }
     };
 }
@@ -537,7 +553,7 @@ impl ModuleBuffer {
     }
 
     /// Returns the number of bytes of code of the function added last.
-    pub(crate) fn last_code_bytes(&self) -> usize {
+    pub fn last_code_bytes(&self) -> usize {
         self.functions.last().map_or(0, |function| function.ends.code - self.ends(self.len() - 1).code)
     }
 
@@ -564,6 +580,23 @@ impl ModuleBuffer {
     pub fn append_function(&mut self, view: &FunctionView<'_>) {
         self.pools.extend(view);
         self.push_function(view.function.head.clone(), view.function.data_offset);
+    }
+
+    /// Appends the function that [`FunctionView::write`] wrote. Returns `None`, and leaves the buffer unchanged, if the
+    /// bytes are not a function. The tables of a function are not checked against one another.
+    pub fn read_function(&mut self, mut bytes: &[u8]) -> Option<()> {
+        let input = &mut bytes;
+        let (head, data_offset) = (Stored::read(input)?, u32::read(input)?);
+        match self.pools.read(input) {
+            Some(()) if input.is_empty() => {
+                self.push_function(head, data_offset);
+                Some(())
+            }
+            _ => {
+                self.discard_unfinished();
+                None
+            }
+        }
     }
 
     /// Adds a function that consists of all entries of the pools after the last function.

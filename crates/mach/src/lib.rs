@@ -34,6 +34,7 @@
 //! | `branching.rs` | branches between blocks, and to traps |
 //! | `buffer/` | bytes, branches, constants, fixups of one function |
 //! | `compiled.rs` | compiled functions in a module buffer |
+//! | `stored.rs`, `stored_tables.rs` | compiled functions as bytes |
 //! | `data.rs` | data objects |
 //! | `listing.rs` | text and bytes of the emitted code |
 //! | `text/` | text form of machine code |
@@ -83,6 +84,8 @@ mod regs;
 pub mod row;
 pub mod row_table;
 pub mod settings;
+mod stored;
+mod stored_tables;
 pub mod text;
 mod thread_jumps;
 pub mod tiles;

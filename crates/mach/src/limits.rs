@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 ///
 /// A caller that compiles untrusted functions lowers them. They cannot be raised above the defaults, which are the
 /// ranges of offsets and ids.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Limits {
     /// Number of instructions, before lowering and after.

@@ -32,7 +32,7 @@ use crate::types::{self, Type};
 use crate::value_data::ValueData;
 
 /// Results of an instruction: one inline, several in the pool.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Hash, Debug)]
 struct InstResults {
     len: u32,
     /// The only result, or the start of the list.
@@ -42,7 +42,7 @@ struct InstResults {
 const NO_RESULTS: InstResults = InstResults { len: 0, first: Value(0) };
 
 /// Values and instructions of a function.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Hash, Debug)]
 pub struct DataFlowGraph {
     values: PrimaryMap<Value, ValueData>,
     /// The values that ever became aliases, one entry each time.
