@@ -161,7 +161,6 @@ impl Value {
 
     /// Returns the frequency of stores of the value if it leaves registers `here` times: one at its definition, or
     /// one at each eviction.
-    /// each eviction.
     pub(crate) fn store_freq(&self, here: u64) -> u64 {
         if self.is_clean { 0 } else { u64::from(self.stores_left).min(here) }
     }

@@ -1,8 +1,10 @@
 //! Runs programs of WebAssembly with Wasmtime and our code generator, or compiles a module and measures it.
 //!
-//! `wasmtime-client check` runs the programs. `wasmtime-client compile FILE` prints CPU time and size.
+//! `wasmtime-client check` runs the programs, and `wasmtime-client suite` the official tests. `wasmtime-client compile FILE` prints CPU
+//! time and size.
 
 mod programs;
+mod suite;
 
 use cpu_time::{ProcessTime, ThreadTime};
 use cranelift_codegen::timing::{self, Pass, Profiler};
@@ -19,14 +21,16 @@ fn main() -> Result<()> {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["check"] => check(),
         ["compile", file] => compile(file),
-        _ => bail!("usage: wasmtime-client check | compile FILE"),
+        ["suite", ref names @ ..] => suite::run_all(names),
+        ["wast", settings, folder, file] => suite::run_file(settings, folder, file),
+        _ => bail!("usage: wasmtime-client check | compile FILE | suite [SETTINGS...] | wast SETTINGS FOLDER FILE"),
     }
 }
 
 fn engine(level: OptLevel) -> Result<Engine> {
     let mut config = Config::new();
     config.cranelift_opt_level(level);
-    Ok(Engine::new(&config)?)
+    Engine::new(&config)
 }
 
 /// Runs the programs at each level.

@@ -37,21 +37,31 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Runs programs of WebAssembly on Wasmtime with every allocator and the checker.
+/// Runs programs and the official tests of WebAssembly on Wasmtime with every allocator and the checker, and with the first allocator
+/// the tests with all settings of the client.
 pub(crate) fn wasmtime(session: &mut Session) -> Result<()> {
     let folder = session.root.join("cranelift-compat").join(WASMTIME);
     if !fetch(session, &folder)? {
         return Ok(());
     }
     session.run(&mut in_folder(cargo(&["fmt", "--check"]), &folder))?;
-    for allocator in allocators(session)? {
-        let mut command = in_folder(cargo(&["run", "--quiet", "--", "check"]), &folder);
-        let command = command.env("KINGPOST_REGALLOC", allocator).env("KINGPOST_CHECKER", "1");
-        let text = session.run(command)?;
-        session
-            .count("programs on Wasmtime", text.lines().filter(|line| line.ends_with(": as expected")).count() as u64);
+    for (index, allocator) in allocators(session)?.iter().enumerate() {
+        let mut run = |words: &[&str]| {
+            let mut command = in_folder(cargo(&[&["run", "--quiet", "--"], words].concat()), &folder);
+            session.run(command.env("KINGPOST_REGALLOC", allocator).env("KINGPOST_CHECKER", "1"))
+        };
+        let text = run(&["check"])?;
+        let programs = text.lines().filter(|line| line.ends_with(": as expected")).count() as u64;
+        let text = run(if index == 0 { &["suite"] } else { &["suite", "none", "speed"] })?;
+        session.count("programs on Wasmtime", programs);
+        session.count("files of the official tests", text.lines().filter_map(files_passed).sum());
     }
     Ok(())
+}
+
+/// Returns how many files passed, from a line of a report.
+fn files_passed(line: &str) -> Option<u64> {
+    line.split_once(": ")?.1.split_once(" files passed")?.0.parse().ok()
 }
 
 /// Makes the copy of Cranelift's code generator, and fetches what the package in `folder` depends on. Returns `false`
