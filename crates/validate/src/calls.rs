@@ -1,15 +1,20 @@
 //! Calls and returns: arguments, results, the stack pointer, the frame chain, and registers that calls preserve.
 
 use crate::abi::{self, Place as Passing};
-use crate::clif::Effect;
+use crate::clif::{self, Effect};
 use crate::equal::Conditions;
 use crate::error::Fault;
+use crate::input::Machine;
 use crate::path::{Failure, Path, pass_over, require_equal};
 use crate::prove::{Proof, Stop};
 use crate::relation::is_invariant;
 use kingpost_ir::signature::ArgumentExtension;
 use kingpost_machine_semantics::State;
+use kingpost_machine_semantics::x64::RAX;
 use kingpost_smt::{Term, Terms};
+
+/// Number of `r11` among the general registers of x86-64.
+const R11: usize = 11;
 
 impl Proof<'_, '_> {
     /// Requires a call to be the next effect of the function, and continues after it.
@@ -69,6 +74,31 @@ impl Proof<'_, '_> {
             *content = extended(self.terms, result, passed.extension, *content);
         }
         path.state = after;
+        Ok(())
+    }
+
+    /// Continues after a call of the routine that touches the pages of a frame on x86-64. The prologue calls it before it
+    /// moves the stack pointer. The routine receives the number of bytes in rax and preserves all registers except rax,
+    /// r11 and the flags. All memory below the stack pointer is unknown afterwards.
+    pub(crate) fn call_probe(&mut self, path: &mut Path, callee: Term) -> Result<(), Failure> {
+        let machine = self.around.code.machine;
+        let routine = clif::symbol(self.terms, "%Probestack");
+        if machine != Machine::X64 || callee != routine || path.probed.is_some() {
+            return Err(Fault::Call.into());
+        }
+        let pointer = path.state.general[machine.stack_pointer()];
+        let pushed = self.around.frame_offset(self.terms, pointer).ok_or(Failure::from(Fault::Probe))?;
+        let bytes = self.terms.bits(path.state.general[RAX]).and_then(|bytes| i64::try_from(bytes.unsigned()).ok());
+        let stack = pushed + machine.pushed_by_call();
+        path.probed = Some(stack.checked_sub(bytes.ok_or(Failure::from(Fault::Probe))?).ok_or(Fault::Probe)?);
+        path.frame.forget(self.terms, i64::MIN, stack);
+        let offset = self.terms.number(64, stack as u64 as u128);
+        path.state.general[machine.stack_pointer()] = self.terms.add(self.around.stack, offset);
+        let unknown = machine.variables(self.terms, "?probe.");
+        for register in [RAX, R11] {
+            path.state.general[register] = unknown.general[register];
+        }
+        path.state.forget_flags();
         Ok(())
     }
 

@@ -107,6 +107,8 @@ pub enum Fault {
     SlotBelowStackPointer,
     /// The frame pointer at a call, and the words that it points to.
     FrameChain,
+    /// The bytes that the probe routine touches in the prologue.
+    Probe,
     /// A fence where the function has none.
     Fence,
     /// A trap that the function does not have at this point.
@@ -155,6 +157,7 @@ impl fmt::Display for Fault {
             Fault::StackAlignment => f.write_str("the stack pointer is not aligned at the call"),
             Fault::SlotBelowStackPointer => f.write_str("a stack slot is below the stack pointer"),
             Fault::FrameChain => f.write_str("the frame pointer does not point to a frame at the call"),
+            Fault::Probe => f.write_str("the probed bytes are not the bytes of the frame"),
             Fault::Fence => f.write_str("the function has no fence here"),
             Fault::Trap => f.write_str("the function does not trap here in this way"),
             Fault::UnlistedTrap => f.write_str("the trap is not listed"),

@@ -24,6 +24,8 @@ pub(crate) struct Path {
     pub(crate) steps: u32,
     /// Number of unspecified values so far. It names them, so that two of one path are never equal.
     pub(crate) unspecified: u32,
+    /// Offset from the stack pointer at the entry of the lowest byte that the probe routine was called to touch.
+    pub(crate) probed: Option<i64>,
 }
 
 /// Effects of the block that the path has performed.
@@ -136,6 +138,8 @@ pub(crate) struct Step<'s, 'j> {
     pub(crate) conditions: &'s mut Conditions,
     pub(crate) progress: &'s mut Progress,
     pub(crate) tables: &'s mut Vec<(Term, Term)>,
+    /// Whether the path begins at the entry of the function.
+    pub(crate) is_prologue: bool,
     /// Number of unspecified values so far.
     pub(crate) unspecified: &'s mut u32,
     /// Conditions under which the instruction faults.
@@ -363,6 +367,11 @@ impl World for Step<'_, '_> {
                     self.fail(Fault::CallerMemory);
                 }
                 self.frame.store(self.terms, start, value);
+                return;
+            }
+            // Before the first effect, a slot has no specified contents: a probe writes to it, and a push.
+            if self.is_prologue && end <= 0 {
+                self.frame.forget(self.terms, start, end);
                 return;
             }
             if !self.around.is_in_slot(start, end) {

@@ -24,6 +24,8 @@ use std::time::Duration;
 
 /// Maximum number of instructions on a path between two heads.
 const MAX_STEPS: u32 = 1 << 16;
+/// Number of bytes of stack slots that each probe loop touches within [`MAX_STEPS`], with the smallest guard of 16 bytes.
+const MAX_PROBED: i64 = 1 << 16;
 /// Maximum number of paths from one head.
 const MAX_PATHS: usize = 1 << 12;
 /// Maximum number of times that a block is examined.
@@ -202,6 +204,7 @@ impl Proof<'_, '_> {
             tables: Vec::new(),
             steps: 0,
             unspecified: 0,
+            probed: None,
         };
         (path, Vec::new(), Exit::Jump(edge), Vec::new())
     }
@@ -233,6 +236,7 @@ impl Proof<'_, '_> {
             tables: Vec::new(),
             steps: 0,
             unspecified: 0,
+            probed: None,
         };
         (path, effects, meaning.exit, replaced)
     }
@@ -261,6 +265,10 @@ impl Proof<'_, '_> {
             path.steps += 1;
             self.instructions += 1;
             if path.steps > MAX_STEPS {
+                let slots = self.around.slots.iter().map(|&(start, end)| end - start);
+                if block.is_none() && slots.sum::<i64>() > MAX_PROBED {
+                    return Err(Stopped::Feature(Feature::Preamble("a frame that is probed in very many steps")));
+                }
                 return Err(failed(Fault::Unbounded.into()));
             }
             let (decoded, len) = self.decode(offset).map_err(|fault| failed(fault.into()))?;
@@ -276,6 +284,7 @@ impl Proof<'_, '_> {
                 conditions: &mut path.conditions,
                 progress: &mut path.progress,
                 tables: &mut path.tables,
+                is_prologue: block.is_none(),
                 unspecified: &mut path.unspecified,
                 faults: Vec::new(),
                 failure: None,
@@ -323,7 +332,11 @@ impl Proof<'_, '_> {
                     return self.jump(path, address, exit, replaced, paths).map_err(failed);
                 }
                 Flow::Call(callee) => {
-                    match self.call(&mut path, effects, callee) {
+                    let called = match block {
+                        None => self.call_probe(&mut path, callee).map_err(Stop::from),
+                        Some(_) => self.call(&mut path, effects, callee),
+                    };
+                    match called {
                         Ok(()) => {}
                         Err(_) if self.is_infeasible(&path.conditions) => return Ok(()),
                         Err(stop) => return Err(stop.at(site)),

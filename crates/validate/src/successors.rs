@@ -95,6 +95,12 @@ impl Proof<'_, '_> {
     ) -> Result<(), Stop> {
         let mut progress = path.progress.clone();
         pass_over(self.terms, self.judge, effects, &path.conditions, &mut progress, |_| false)?;
+        if let Some(lowest) = path.probed {
+            let pointer = path.state.general[self.around.code.machine.stack_pointer()];
+            if self.around.frame_offset(self.terms, pointer) != Some(lowest) {
+                return Err(Failure::from(Fault::Probe).into());
+            }
+        }
         self.leave(path, exit, replaced.to_vec(), end, work, 0)
     }
 

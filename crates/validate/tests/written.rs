@@ -283,3 +283,63 @@ fn operations_without_an_instruction_are_out_of_scope() {
     assert_eq!(verdict_on(text, &plain), Verdict::OutOfScope(Feature::Opcode(Opcode::Floor)));
     assert_eq!(verdict_on(text, &Code { features: vec!["sse41"], ..plain }), Verdict::Proved);
 }
+
+/// Returns the verdict on code of x86-64 for a function with a slot of 8192 bytes below the frame pointer.
+fn probed(prologue: &[u8], callee: Option<&str>) -> Verdict {
+    let text = "function %f(i64) -> i64 { ss0 = explicit_slot 8192
+        block0(v0: i64): v1 = stack_addr.i64 ss0 store notrap v0, v1 v2 = load.i64 notrap v1+4096 return v2 }";
+    let body = [
+        &[0x48, 0x89, 0x3c, 0x24][..],            // mov [rsp], rdi
+        &[0x48, 0x8b, 0x84, 0x24, 0, 0x10, 0, 0], // mov rax, [rsp + 4096]
+        &[0xc9, 0xc3],                            // leave; ret
+    ];
+    let bytes = [&PROLOGUE, prologue, &body.concat()].concat();
+    let symbol = |name: &str| Symbol::Named(name.into());
+    let call = |name| Relocation { offset: 10, kind: RelocationKind::Distance, symbol: symbol(name), addend: -4 };
+    let relocations = callee.into_iter().map(call).collect();
+    let head = (PROLOGUE.len() + prologue.len()) as u32;
+    verdict_on(text, &Code { relocations, slots: vec![-8208], ..code(Machine::X64, &bytes, &[head]) })
+}
+
+/// Writes to the pages of a slot in steps, then in a loop.
+#[test]
+fn probes_write_to_slots_before_the_first_block() {
+    let step = [0x48, 0x81, 0xec, 0, 0x10, 0, 0, 0xc7, 0x04, 0x24, 0, 0, 0, 0]; // sub rsp, 4096; mov dword [rsp], 0
+    let twice = [step, step].concat();
+    assert_eq!(probed(&twice, None), Verdict::Proved);
+    let once = probed(&step, None);
+    assert_eq!(fault(once), Some(Fault::StoreAddress));
+    let to = |steps: u8| [0x4c, 0x8d, 0x9c, 0x24, 0, steps, 0xff, 0xff]; // lea r11, [rsp - 65536 + 256 * steps]
+    let until = |condition: u8| [0x4c, 0x39, 0xdc, condition, 0xed]; // cmp rsp, r11; jcc to the step
+    assert_eq!(probed(&[&to(0xe0)[..], &step, &until(0x75)].concat(), None), Verdict::Proved);
+    assert_eq!(fault(probed(&[&to(0xe0)[..], &step, &until(0x74)].concat(), None)), Some(Fault::StoreAddress));
+    assert_eq!(fault(probed(&[&to(0xe1)[..], &step, &until(0x75)].concat(), None)), Some(Fault::Unbounded));
+    // mov dword [rsp + 8], 0, where the return address is
+    let above = [&[0xc7, 0x44, 0x24, 0x08, 0, 0, 0, 0][..], &twice].concat();
+    assert_eq!(fault(probed(&above, None)), Some(Fault::ReturnAddress));
+    // mov dword [rsp + 4096], 0, after the first effect
+    let late = [&[0xc7, 0x84, 0x24, 0, 0x10, 0, 0, 0, 0, 0, 0][..]].concat();
+    let text = "function %f(i64) { ss0 = explicit_slot 8192 block0(v0: i64): return }";
+    let bytes = [&PROLOGUE[..], &twice, &late, &[0xc9, 0xc3]].concat();
+    let verdict = verdict_on(text, &Code { slots: vec![-8208], ..code(Machine::X64, &bytes, &[32]) });
+    assert_eq!(fault(verdict), Some(Fault::Store));
+}
+
+#[test]
+fn the_probe_routine_touches_the_frame() {
+    let prologue = |bytes: u8, between: &[u8], frame: u8| {
+        [
+            &[0xb8, 0, bytes, 0, 0, 0xe8, 0, 0, 0, 0][..], // mov eax, 256 * bytes; call
+            between,
+            &[0x48, 0x81, 0xec, 0, frame, 0, 0], // sub rsp, 256 * frame
+        ]
+        .concat()
+    };
+    let routine = Some("%Probestack");
+    assert_eq!(probed(&prologue(0x20, &[], 0x20), routine), Verdict::Proved);
+    assert_eq!(fault(probed(&prologue(0x20, &[], 0x20), Some("%g"))), Some(Fault::Call));
+    assert_eq!(fault(probed(&prologue(0x30, &[], 0x20), routine)), Some(Fault::Probe));
+    assert_eq!(fault(probed(&prologue(0x10, &[], 0x20), routine)), Some(Fault::Probe));
+    // sub rsp, rax: the routine does not preserve the number of bytes.
+    assert_eq!(fault(probed(&prologue(0x20, &[0x48, 0x29, 0xc4], 0x20), routine)), Some(Fault::Probe));
+}
