@@ -60,8 +60,7 @@ impl Stored for u8 {
     }
 
     fn read_list(input: &mut &[u8], list: &mut Vec<u8>) -> Option<()> {
-        let len = usize::try_from(u64::read(input)?).ok()?;
-        list.extend_from_slice(split(input, len)?);
+        list.extend_from_slice(read_bytes(input)?);
         Some(())
     }
 }
@@ -106,15 +105,10 @@ converted! {
     KnownSymbol: u8, |&symbol| symbol as u8, |index| KnownSymbol::ALL.get(usize::from(index)).copied();
 }
 
-/// A list of bytes.
-struct Bytes(Vec<u8>);
-
-impl Bytes {
-    fn read(input: &mut &[u8]) -> Option<Bytes> {
-        let mut bytes = Vec::new();
-        u8::read_list(input, &mut bytes)?;
-        Some(Bytes(bytes))
-    }
+/// Removes a list of bytes from the beginning of `input`.
+fn read_bytes<'a>(input: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = usize::try_from(u64::read(input)?).ok()?;
+    split(input, len)
 }
 
 impl Stored for Literal {
@@ -123,7 +117,7 @@ impl Stored for Literal {
     }
 
     fn read(input: &mut &[u8]) -> Option<Literal> {
-        Literal::new(&Bytes::read(input)?.0)
+        Literal::new(read_bytes(input)?)
     }
 }
 
@@ -133,7 +127,7 @@ impl Stored for Arc<str> {
     }
 
     fn read(input: &mut &[u8]) -> Option<Arc<str>> {
-        String::from_utf8(Bytes::read(input)?.0).ok().map(Arc::from)
+        std::str::from_utf8(read_bytes(input)?).ok().map(Arc::from)
     }
 }
 

@@ -3,8 +3,8 @@
 //! An entry is a file, `ab/abcd…` for a key that begins with `ab`. It is written under the name `new`, and renamed once
 //! it is complete, so readers never see a part of it. Writers exclude one another by a lock on the file `lock`, which
 //! the system releases if a process ends. So a file `new` that a killed process left is overwritten, and `lock` can hold
-//! the bytes of all entries. They count before the entry is written: after a kill the number is too large, until the
-//! next eviction counts again.
+//! the bytes of all entries. They count before the entry is written: after a kill, and after an entry was replaced, the
+//! number is too large until the next eviction counts again.
 
 use super::store::{Key, Store};
 use std::fs::{self, File, OpenOptions};
