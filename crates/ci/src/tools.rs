@@ -33,6 +33,7 @@ const TOOLS: &[&str] = &[
     "valgrind",
     "pkg-config",
     "python3",
+    "redis-server",
     "x86_64-w64-mingw32-gcc",
     "wine",
     "lld-link",

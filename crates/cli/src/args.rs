@@ -8,6 +8,7 @@ use crate::target::{self, Choice, TargetArgs};
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use kingpost_codegen::{Pass, Rule, Stage};
+use kingpost_testgen::Shard;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -99,6 +100,9 @@ pub(crate) struct TestArgs {
     /// Test only the files with this text in their paths; may be repeated.
     #[arg(long, value_name = "TEXT")]
     pub(crate) file: Vec<String>,
+    /// Test only part I of N of the files; the parts of a list add up to the whole.
+    #[arg(long, value_name = "I/N", default_value_t, hide_default_value = true)]
+    pub(crate) shard: Shard,
     /// List what would be tested, and test nothing.
     #[arg(long)]
     pub(crate) list: bool,
@@ -236,11 +240,11 @@ pub(crate) struct CompileArgs {
     /// Print counters and times.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub(crate) stats: Option<StatsFormat>,
-    /// Folder of a cache of compiled functions, which runs and processes share; created if it does not exist. Options
-    /// that print stages or counters compile all functions.
-    #[arg(long, value_name = "FOLDER", conflicts_with = "regalloc_command")]
+    /// Cache of compiled functions, which runs and processes share: a folder, which is created if it does not exist, or
+    /// a Redis server as `redis://HOST`. Options that print stages or counters compile all functions.
+    #[arg(long, value_name = "FOLDER|URL", conflicts_with = "regalloc_command")]
     pub(crate) cache: Option<PathBuf>,
-    /// Limit of the size of the cache in MiB.
+    /// Limit of the size of a folder's cache in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 1024, requires = "cache")]
     pub(crate) cache_limit: u32,
     /// Compile one of N functions from the cache again, 16 if N is omitted, and fail if the results differ.

@@ -45,6 +45,7 @@ pub(crate) fn test(args: &TestArgs) -> Outcome {
         options.via = args.via.into();
         options.known_wrong = known_wrong;
         options.files = args.file.clone();
+        options.shard = args.shard;
         options.functions = args.function.clone();
         options.list = args.list;
     });

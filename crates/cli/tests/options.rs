@@ -275,6 +275,28 @@ fn results_are_json() {
 }
 
 #[test]
+fn shards_add_up_to_all_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for number in 0..7 {
+        let text = format!("test run\ntarget x86_64\n{FIB}\n; run: %div(6, 2) == 3\n");
+        std::fs::write(folder.path().join(format!("{number}.clif")), text).expect("written");
+    }
+    let list = |rest: &[&str]| {
+        let (code, out, err) = kingpost(folder.path(), &[&["test", "--list"], rest, &["."]].concat());
+        assert_eq!(code, 0, "{err}");
+        let mut lines: Vec<String> = out.lines().map(str::to_string).collect();
+        lines.sort();
+        lines
+    };
+    let mut parts: Vec<String> = ["1/3", "2/3", "3/3"].iter().flat_map(|part| list(&["--shard", part])).collect();
+    parts.sort();
+    assert_eq!(parts, list(&[]));
+    assert!(list(&["--shard", "1/3"]).iter().all(|line| ["0.", "3.", "6."].iter().any(|name| line.contains(name))));
+    let (code, _, err) = kingpost(folder.path(), &["test", "--shard", "4/3", "."]);
+    assert!(code == 2 && err.contains("`4/3` is no part I/N"), "{err}");
+}
+
+#[test]
 fn problems_have_costs() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("fib.clif"), FIB).expect("written");

@@ -8,6 +8,8 @@ mod inlining;
 mod limits;
 mod machine_code_text;
 mod observation;
+#[cfg(feature = "redis")]
+mod redis_store;
 mod settings;
 mod threads;
 mod verify_each;

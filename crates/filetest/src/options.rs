@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::known_wrong::KnownWrong;
 use crate::native::Via;
+use kingpost_testgen::Shard;
 
 /// Options of a test run.
 #[derive(Clone, Default, Debug)]
@@ -39,6 +40,8 @@ pub struct Options {
     pub limit: Option<u32>,
     /// Texts that select files by their paths; all files if empty.
     pub files: Vec<String>,
+    /// The part of the selected files to test.
+    pub shard: Shard,
     /// Names of the functions to test, such as `%f`; all if empty.
     pub functions: Vec<String>,
     /// Whether to list the units and run none.

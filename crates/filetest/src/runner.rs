@@ -40,6 +40,8 @@ pub fn run(paths: &[PathBuf], options: &Options, progress: impl Fn(usize, usize)
         find_files(path, &mut files)?;
     }
     files.retain(|path| options.selects_file(path));
+    let parts = files.into_iter().enumerate().filter(|&(index, _)| options.shard.takes(index));
+    let files: Vec<PathBuf> = parts.map(|(_, path)| path).collect();
     let (count, options) = (files.len(), Arc::new(options.clone()));
     let sources = files.into_iter().map(|path| Source { options: Arc::clone(&options), from: Origin::File(path) });
     run_sources(sources.collect(), options.jobs, |done| progress(done, count))

@@ -1,12 +1,13 @@
-//! Seeded random tests: `kingpost-fuzz TARGET COUNT [SEED]`.
+//! Seeded random tests: `kingpost-fuzz TARGET COUNT [SEED] [--shard I/N]`.
 //!
 //! A target is the name of a register allocator (generated problems, judged by checker and simulator), `faults`
 //! (planted faults that the checker must catch), `clif` or `ra` (mutants of texts, which must read or fail cleanly),
 //! `ir`, `vectors`, `accesses`, `abi` or `memory` (compiled code against the interpreter, against C, and at the edges
 //! of memory), `checked` (generated programs, judged by the checker alone), `graphs` (random control flow that need not
 //! end, compiled), or `all`. `ir-turns` is `ir` with allocators and levels in turns, one of each per program, for long
-//! runs; `all` leaves it out. Seeds count up from SEED, so a failure is repeated by its seed and a count of 1. Each
-//! target calls a function that a test calls too.
+//! runs; `all` leaves it out. Seeds count up from SEED, so a failure is repeated by its seed and a count of 1. A shard
+//! runs a part of each target's seeds: machines that run one part each have together run all. Each target calls a
+//! function that a test calls too.
 //!
 //! The same functions under libFuzzer, which looks for inputs that reach new code, are in `libfuzzer` beside this
 //! crate's sources, a workspace of its own: `cargo +nightly fuzz run --fuzz-dir crates/fuzz/libfuzzer TARGET`.
@@ -15,13 +16,16 @@ mod compiled;
 mod repeat;
 mod texts;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Error, Result, bail, ensure};
 use kingpost_codegen::ALLOCATORS;
+use kingpost_testgen::Shard;
 use kingpost_testgen::fuzz::{self, FaultReport, Report};
 use rayon::prelude::*;
 use repeat::repeat;
 use std::ops::Range;
 use std::time::Instant;
+
+const USAGE: &str = "usage: kingpost-fuzz TARGET COUNT [SEED] [--shard I/N]";
 
 /// Seeds that one task takes.
 const CHUNK: u64 = 250;
@@ -31,11 +35,23 @@ const CHUNK: u64 = 250;
 const PROBLEMS: u64 = 6;
 
 fn main() -> Result<()> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let [target, count, rest @ ..] = &args[..] else { bail!("usage: kingpost-fuzz TARGET COUNT [SEED]") };
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let shard: Shard = match args.iter().position(|arg| arg == "--shard") {
+        Some(at) if at + 1 < args.len() => {
+            args.drain(at..at + 2).nth(1).unwrap_or_default().parse().map_err(Error::msg)?
+        }
+        Some(_) => bail!(USAGE),
+        None => Shard::default(),
+    };
+    let (target, count, seed) = match &args[..] {
+        [target, count] => (target, count, None),
+        [target, count, seed] => (target, count, Some(seed)),
+        _ => bail!(USAGE),
+    };
     let count: u64 = count.parse()?;
-    let first: u64 = rest.first().map_or(Ok(0), |s| s.parse())?;
-    let seeds = first..first.saturating_add(count);
+    let first: u64 = seed.map_or(Ok(0), |seed| seed.parse())?;
+    // The shard's seeds of a target that runs `count` seeds.
+    let seeds = |count: u64| shard.part(first..first.saturating_add(count));
     let names: Vec<&str> = ALLOCATORS.iter().map(|&(name, _)| name).collect();
     let all = target == "all";
     let mut kinds: Vec<&str> = texts::KINDS.iter().map(|kind| kind.name).collect();
@@ -48,28 +64,28 @@ fn main() -> Result<()> {
     );
     for kind in texts::KINDS.iter().filter(|kind| all || kind.name == *target) {
         let start = Instant::now();
-        let report = texts::run(kind, chunks(seeds.clone()))?;
+        let report = texts::run(kind, chunks(seeds(count)))?;
         println!("{}: {report}, {:.1} s", kind.name, start.elapsed().as_secs_f64());
     }
     let is_run = |kind: &&compiled::Target| if all { kind.percent > 0 } else { kind.name == *target };
     for kind in compiled::TARGETS.iter().filter(is_run) {
         let start = Instant::now();
-        let seeds = if all { first..first + (count * kind.percent).div_ceil(100) } else { seeds.clone() };
-        let report = compiled::run(kind, chunks(seeds))?;
+        let count = if all { (count * kind.percent).div_ceil(100) } else { count };
+        let report = compiled::run(kind, chunks(seeds(count)))?;
         println!("{}: {report}, {:.1} s", kind.name, start.elapsed().as_secs_f64());
     }
     for &name in names.iter().filter(|name| all || *name == target) {
         let start = Instant::now();
-        let seeds = if all { first..first + count * PROBLEMS } else { seeds.clone() };
-        let report = allocator(name, seeds)?;
+        let count = if all { count * PROBLEMS } else { count };
+        let report = allocator(name, seeds(count))?;
         println!("{name}: {report}, {:.1} s", start.elapsed().as_secs_f64());
     }
     if all || target == "faults" {
         // A mutant of each of dozens of kinds per problem.
-        let seeds = if all { first..first + count.div_ceil(10) } else { seeds };
+        let count = if all { count.div_ceil(10) } else { count };
         let mut sum: Option<FaultReport> = None;
         for &name in &names {
-            let report = faults(name, seeds.clone())?;
+            let report = faults(name, seeds(count))?;
             println!("faults in the answers of {name}:\n{report}");
             match &mut sum {
                 Some(sum) => sum.add(&report),

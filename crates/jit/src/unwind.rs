@@ -4,6 +4,9 @@
 //! The functions' unwind operations become an `.eh_frame` with absolute addresses (System V ABI, section 4.2.4; DWARF
 //! 5, section 6.4). It is registered with the unwinder as long as the functions are loaded. Nothing is registered if
 //! the process has no unwinder that accepts registrations.
+//!
+//! libgcc before version 13 has its registrations in a list with the newest first, and searches it for the one to
+//! remove. Dropping the oldest of N modules therefore takes time in proportion to N, and newest first none.
 
 use crate::image::Image;
 use crate::symbols::process_symbol;

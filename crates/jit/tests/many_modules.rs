@@ -54,8 +54,8 @@ fn memory_is_bounded() {
     assert!(more_mappings <= mappings + 8, "{mappings} mappings became {more_mappings}");
     assert!(more_pages <= pages + 1_000, "{pages} pages became {more_pages}");
 
-    // Every other module is dropped, which leaves holes.
-    let mut modules: Vec<JitModule> = (0..count().min(100_000)).map(module).collect();
+    // Every other module is dropped, which leaves holes. There are few, because libgcc 12 searches a list for each.
+    let mut modules: Vec<JitModule> = (0..count().min(10_000)).map(module).collect();
     let mut number = 0;
     modules.retain(|_| {
         number += 1;

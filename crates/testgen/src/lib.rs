@@ -19,6 +19,7 @@
 //! | `shapes.rs` | problems of any size in shapes that compilers meet |
 //! | `conformance.rs` | requirements on every allocator, for its tests |
 //! | `phases.rs` | the results of the phases of an allocator, for its tests |
+//! | `shard.rs` | parts of a list of work that machines share |
 //! | `text.rs` | mutations of texts, for readers |
 //! | `worst_cases.rs` | CLIF functions of any size that are as expensive as possible for an optimizer |
 //! | `ir.rs` | random functions on which interpreter and compiled code must agree |
@@ -52,9 +53,12 @@ pub mod properties;
 pub mod renumber;
 pub mod rng;
 pub mod shapes;
+mod shard;
 pub mod shrink;
 pub mod shrink_answer;
 pub mod simulate;
 pub mod solve;
 pub mod text;
 pub mod worst_cases;
+
+pub use shard::Shard;

@@ -34,7 +34,20 @@ pub(crate) fn features(session: &mut Session) -> Result<()> {
         session.count("builds", 1);
     }
     let test = ["x64,linear,jit,reader", "--test", "features", "--quiet"];
-    session.run(cargo(&["test"]).args(LEAST).args(test)).map(drop)
+    session.run(cargo(&["test"]).args(LEAST).args(test))?;
+    redis(session)
+}
+
+/// Checks the cache on a Redis server.
+fn redis(session: &mut Session) -> Result<()> {
+    let lints = ["clippy", "--package", "kingpost-cli", "--package", "kingpost-codegen", "--all-targets", "--quiet"];
+    session.run(cargo(&lints).args(["--features", "redis", "--", "-D", "warnings"]))?;
+    if session.has_tools(&["redis-server"], "the cache on a server")? {
+        let test = ["test", "--package", "kingpost-codegen", "--features", "redis", "--test", "all", "--quiet"];
+        session.run(cargo(&test).args(["--", "redis_store::"]))?;
+        session.count("servers", 1);
+    }
+    Ok(())
 }
 
 /// Crates that are not published, because they test or measure this workspace.

@@ -10,11 +10,16 @@
 //! | `store.rs` | the interface of stores: [`Store`] and [`Key`] |
 //! | `entry.rs` | the form of an entry |
 //! | `directory.rs` | a store in a folder: [`Directory`] |
+//! | `redis.rs` | a store on a server, with the feature `redis` |
 
 mod directory;
 mod entry;
+#[cfg(feature = "redis")]
+mod redis;
 mod store;
 
+#[cfg(feature = "redis")]
+pub use self::redis::Redis;
 pub use directory::Directory;
 pub use store::{Key, Store};
 
