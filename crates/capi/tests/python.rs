@@ -4,26 +4,28 @@ use super::programs::{library, output, path};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// Installs the package in a folder of its own. `None` if there is no Python, which is reported.
+/// Installs the package in a fresh virtual environment. `None` if there is no Python, which is reported.
 fn install(test: &str) -> Option<TempDir> {
-    for words in [&["--version"][..], &["-m", "pip", "--version"]] {
+    for words in [&["-m", "venv", "--help"][..], &["-m", "pip", "--version"]] {
         if !Command::new("python3").args(words).output().is_ok_and(|output| output.status.success()) {
             eprintln!("SKIPPED: {test}: no python3 with pip");
             return None;
         }
     }
     let folder = tempfile::tempdir().expect("a folder");
+    let environment = folder.path().join("environment");
+    output(Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&environment));
     let mut pip = Command::new("python3");
-    pip.args(["-m", "pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", "--target"]);
-    pip.arg(folder.path().join("site")).arg(path("python")).env("KINGPOST_LIBRARY", library());
+    pip.args(["-m", "pip", "--disable-pip-version-check", "--python"]).arg(&environment);
+    pip.args(["install", "--quiet", "--no-index"]).arg(path("python")).env("KINGPOST_LIBRARY", library());
     output(&mut pip);
     Some(folder)
 }
 
 /// Runs a Python program with the installed package.
 fn python(folder: &TempDir, words: &[&str]) -> String {
-    let mut command = Command::new("python3");
-    command.args(words).env("PYTHONPATH", folder.path().join("site")).env("PYTHONDONTWRITEBYTECODE", "1");
+    let mut command = Command::new(folder.path().join("environment/bin/python"));
+    command.args(words).env_remove("PYTHONPATH").env("PYTHONDONTWRITEBYTECODE", "1");
     output(command.current_dir(folder.path()))
 }
 
