@@ -29,7 +29,7 @@ pub(crate) fn alloc(args: &AllocArgs) -> Outcome {
         // Standard input has no name. Functions begin with a word that does not occur in problems.
         None => !input.text().split(|&byte| byte == b'\n').any(|line| line.starts_with(b"function ")),
     };
-    if args.format != TableFormat::Text {
+    if args.format != TableFormat::Text || args.plots.is_some() {
         return if is_ra { problem_table(args, &input, &names) } else { function_table(args, &input, &names) };
     }
     match &names[..] {
@@ -92,7 +92,7 @@ fn problem_table(args: &AllocArgs, input: &Input, names: &[Choice]) -> Outcome {
         rows.push(TableRow::new(facts, problem, env, answer));
         Ok(())
     })?;
-    write_table(&rows, args.format)?;
+    write_table(args, &rows)?;
     Ok(verdict)
 }
 
@@ -196,18 +196,27 @@ fn function_table(args: &AllocArgs, input: &Input, names: &[Choice]) -> Outcome 
             Ok(Verdict::Good)
         })?;
     search.finish()?;
-    write_table(&rows, args.format)?;
+    write_table(args, &rows)?;
     Ok(verdict)
 }
 
-/// Writes rows in a format for programs.
-fn write_table(rows: &[TableRow], format: TableFormat) -> Result<(), Stop> {
+/// Writes plots of rows, and the rows in a format for programs.
+fn write_table(args: &AllocArgs, rows: &[TableRow]) -> Result<(), Stop> {
     let mut out = output::stdout();
-    if format == TableFormat::Json {
-        return Ok(output::json_rows(&mut out, rows.iter().map(TableRow::json))?);
+    if let Some(folder) = &args.plots {
+        std::fs::create_dir_all(folder).map_err(|error| Stop::Failure(format!("{}: {error}", folder.display())))?;
+        for plot in kingpost_explain::plots(rows) {
+            output::write_whole(&folder.join(format!("{}.svg", plot.name)), plot.svg.as_bytes())?;
+        }
     }
-    writeln!(out, "{}", COLUMNS.join(","))?;
-    rows.iter().try_for_each(|row| writeln!(out, "{}", row.csv()))?;
+    match args.format {
+        TableFormat::Text => {}
+        TableFormat::Json => output::json_rows(&mut out, rows.iter().map(TableRow::json))?,
+        TableFormat::Csv => {
+            writeln!(out, "{}", COLUMNS.join(","))?;
+            rows.iter().try_for_each(|row| writeln!(out, "{}", row.csv()))?;
+        }
+    }
     Ok(out.flush()?)
 }
 

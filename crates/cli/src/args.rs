@@ -328,6 +328,9 @@ pub(crate) struct AllocArgs {
     /// Allocate N times for the columns of nanoseconds of CPU time: median, lowest and highest.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) rounds: u32,
+    /// Folder for plots: for each pair of allocators, the costs of all functions and the distribution of their ratios.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "ra")]
+    pub(crate) plots: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) selection: Selection,
     /// Functions (`.clif`), problems (`.ra`) or machine code (`.mach`); `-` is standard input.

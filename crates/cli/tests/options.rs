@@ -312,6 +312,13 @@ fn problems_have_costs() {
     assert!(rows[0]["accepted"] == true && rows[0]["cost"]["weighted_cost"].is_f64(), "{rows}");
     let (code, out, err) = run(&["alloc", "--regalloc", "all", "fib.ra"]);
     assert!(code == 0 && out.lines().count() == 15 && out.starts_with("%fib: ssa "), "{out}{err}");
+    for file in ["fib.ra", "fib.clif"] {
+        let (code, out, err) = run(&["alloc", "--regalloc", "all", "--plots", "plots", file]);
+        assert!(code == 0 && out.is_empty(), "{out}{err}");
+        assert_eq!(std::fs::read_dir(folder.path().join("plots")).expect("a folder").count(), 10);
+        let plot = std::fs::read_to_string(folder.path().join("plots/ssa-linear.svg")).expect("a plot");
+        assert!(plot.starts_with("<svg ") && plot.contains(">3 functions, geometric mean "), "{plot}");
+    }
     let (code, out, _) = run(&["alloc", "--regalloc", "all", "--format", "json", "--function", "%div", "fib.ra"]);
     assert!(code == 0 && json(&out).as_array().is_some_and(|rows| rows.len() == 5), "{out}");
     // An answer that reads a register that nothing wrote.

@@ -17,6 +17,7 @@
 //! | `page.rs`, `page/` | a self-contained page |
 //! | `text.rs` | columns of text, one for each allocator |
 //! | `table.rs` | a table of allocations for programs |
+//! | `plots.rs` | plots of the costs of two allocators |
 //! | `dot.rs` | the control-flow graph in the language of Graphviz |
 //!
 //! ```
@@ -39,6 +40,7 @@ mod explain;
 mod live_ranges;
 mod names;
 mod page;
+mod plots;
 mod rows;
 mod source;
 mod table;
@@ -50,6 +52,7 @@ pub use explain::{Explanation, Solution, explain};
 pub use live_ranges::LiveRange;
 pub use names::VRegName;
 pub use page::{json, page};
+pub use plots::{Plot, plots};
 pub use rows::{Move, Row, RowKind};
 pub use source::{Graph, GraphBlock, GraphEdge, Line};
 pub use table::{COLUMNS, TableFacts, TableRow, cost_json};

@@ -73,6 +73,16 @@ impl TableRow {
         TableRow(row)
     }
 
+    /// Returns the text of a column.
+    pub(crate) fn text(&self, column: &str) -> &str {
+        self.0.get(column).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Returns the weighted cost in loads.
+    pub(crate) fn weighted_cost(&self) -> f64 {
+        self.0.get("weighted_cost").and_then(Value::as_f64).unwrap_or_default()
+    }
+
     /// Returns the row as a JSON object with the columns in order.
     pub fn json(&self) -> String {
         let column = |name: &&str| format!("\"{name}\":{}", self.0.get(*name).unwrap_or(&Value::Null));
