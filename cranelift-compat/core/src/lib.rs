@@ -24,6 +24,7 @@ mod translate;
 
 pub use compiler::{Compiler, Routines};
 pub use library::routine;
+pub use settings::Defaults;
 pub use translate::{lib_call, translate};
 
 /// The version of our compiler.

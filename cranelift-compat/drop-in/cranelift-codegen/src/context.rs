@@ -6,6 +6,7 @@ use crate::log;
 use crate::select::{Selected, selected};
 use cranelift_compat_core::{Compiler, Routines};
 use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 use upstream::control::ControlPlane;
 use upstream::dominator_tree::DominatorTree;
 use upstream::flowgraph::ControlFlowGraph;
@@ -21,6 +22,14 @@ use upstream::{CodegenResult, CompileError, CompiledCode, timing};
 
 /// Result of a compilation. An error comes with the function.
 type CompileResult<'a, T> = Result<T, CompileError<'a>>;
+
+/// See [`compiled_functions`].
+static COMPILED_FUNCTIONS: AtomicU64 = AtomicU64::new(0);
+
+/// Returns how many functions our compiler has compiled in this process. Cranelift's compiler does not count.
+pub fn compiled_functions() -> u64 {
+    COMPILED_FUNCTIONS.load(Ordering::Relaxed)
+}
 
 /// A function, its analyses and its compiled code.
 pub struct Context {
@@ -159,7 +168,9 @@ impl Context {
         let _time = timing::compile();
         log::kingpost(isa, compiler);
         self.verify_if(isa)?;
-        compiler.compile(isa, &mut self.func, self.want_disasm, is_preemptible)
+        let compiled = compiler.compile(isa, &mut self.func, self.want_disasm, is_preemptible)?;
+        COMPILED_FUNCTIONS.fetch_add(1, Ordering::Relaxed);
+        Ok(compiled)
     }
 
     /// Calls `run` with the context's compiler for `isa`. Creates it if there is none.
