@@ -27,8 +27,16 @@ fn main() -> Result<()> {
     }
 }
 
-fn engine(level: OptLevel) -> Result<Engine> {
+/// Returns Wasmtime's default settings, with compilation on one thread: files run in parallel, and the selection of a compiler and
+/// measurements are per thread.
+fn config() -> Config {
     let mut config = Config::new();
+    config.parallel_compilation(false);
+    config
+}
+
+fn engine(level: OptLevel) -> Result<Engine> {
+    let mut config = config();
     config.cranelift_opt_level(level);
     Engine::new(&config)
 }

@@ -133,7 +133,7 @@ pub(crate) fn run_file(name: &str, parent: &str, file: &str) -> Result<()> {
     let files = files();
     let found = files.iter().find(|found| found.parent() == parent && found.name() == file);
     let found = found.with_context(|| format!("there is no file {parent}/{file}"))?;
-    let mut config = Config::new();
+    let mut config = crate::config();
     with_proposals(&mut config);
     variant(name)?.1(&mut config);
     let engine = Engine::new(&config)?;

@@ -37,31 +37,46 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Runs programs and the official tests of WebAssembly on Wasmtime with every allocator and the checker, and with the first allocator
-/// the tests with all settings of the client.
+/// Runs programs and the official tests of WebAssembly on Wasmtime with every allocator and the checker, and with
+/// the first allocator the tests with all settings of the client. Then tests the program that compiles ahead of time, and runs its output.
 pub(crate) fn wasmtime(session: &mut Session) -> Result<()> {
     let folder = session.root.join("cranelift-compat").join(WASMTIME);
     if !fetch(session, &folder)? {
         return Ok(());
     }
-    session.run(&mut in_folder(cargo(&["fmt", "--check"]), &folder))?;
-    for (index, allocator) in allocators(session)?.iter().enumerate() {
+    session.run(&mut in_folder(cargo(&["fmt", "--all", "--check"]), &folder))?;
+    let allocators = allocators(session)?;
+    for (index, allocator) in allocators.iter().enumerate() {
+        let is_first = index == 0;
         let mut run = |words: &[&str]| {
             let mut command = in_folder(cargo(&[&["run", "--quiet", "--"], words].concat()), &folder);
             session.run(command.env("KINGPOST_REGALLOC", allocator).env("KINGPOST_CHECKER", "1"))
         };
         let text = run(&["check"])?;
-        let programs = text.lines().filter(|line| line.ends_with(": as expected")).count() as u64;
-        let text = run(if index == 0 { &["suite"] } else { &["suite", "none", "speed"] })?;
+        let programs = count_as_expected(&text);
+        let text = run(if is_first { &["suite"] } else { &["suite", "none", "speed"] })?;
+        let files = text.lines().filter_map(|line| number(line, " files passed")).sum();
         session.count("programs on Wasmtime", programs);
-        session.count("files of the official tests", text.lines().filter_map(files_passed).sum());
+        session.count("files of the official tests", files);
     }
+    let text = session.run(&mut in_folder(cargo(&["test"]), &folder))?;
+    session.count("tests", output::tests(&text).0);
+    let target =
+        session.root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| folder.join("target").into()));
+    let mut stock = in_folder(cargo(&["run", "--quiet", "--package", "stock-client", "--"]), &folder);
+    stock.arg(target.join("debug/kingpost-wasm")).args(&allocators);
+    let text = session.run(&mut stock)?;
+    session.count("runs on Wasmtime without a compiler", count_as_expected(&text));
     Ok(())
 }
 
-/// Returns how many files passed, from a line of a report.
-fn files_passed(line: &str) -> Option<u64> {
-    line.split_once(": ")?.1.split_once(" files passed")?.0.parse().ok()
+fn count_as_expected(text: &str) -> u64 {
+    text.lines().filter(|line| line.ends_with(": as expected")).count() as u64
+}
+
+/// Returns the number before `unit` in a line of a report.
+fn number(line: &str, unit: &str) -> Option<u64> {
+    line.split_once(": ")?.1.split_once(unit)?.0.parse().ok()
 }
 
 /// Makes the copy of Cranelift's code generator, and fetches what the package in `folder` depends on. Returns `false`
