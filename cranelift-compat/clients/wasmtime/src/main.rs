@@ -1,8 +1,10 @@
 //! Runs programs of WebAssembly with Wasmtime and our code generator, or compiles a module and measures it.
 //!
-//! `wasmtime-client check` runs the programs, and `wasmtime-client suite` the official tests. `wasmtime-client compile FILE` prints CPU
-//! time and size.
+//! `wasmtime-client check` runs the programs, `wasmtime-client suite` the official tests, and `wasmtime-client generated` generated modules.
+//! `wasmtime-client compile FILE` prints CPU time and size.
 
+mod generated;
+mod parallel;
 mod programs;
 mod suite;
 
@@ -23,7 +25,13 @@ fn main() -> Result<()> {
         ["compile", file] => compile(file),
         ["suite", ref names @ ..] => suite::run_all(names),
         ["wast", settings, folder, file] => suite::run_file(settings, folder, file),
-        _ => bail!("usage: wasmtime-client check | compile FILE | suite [SETTINGS...] | wast SETTINGS FOLDER FILE"),
+        ["generated"] => generated::run_all(),
+        ["generated", first, end] => generated::run_range(first, end),
+        ["generate", number, file] => generated::write(number, file),
+        _ => bail!(
+            "usage: wasmtime-client check | compile FILE | suite [SETTINGS...] | wast SETTINGS FOLDER FILE \
+             | generated [FIRST END] | generate NUMBER FILE"
+        ),
     }
 }
 

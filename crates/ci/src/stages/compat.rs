@@ -37,7 +37,10 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Runs programs and the official tests of WebAssembly on Wasmtime with every allocator and the checker, and with
+/// Generated modules with the first allocator, and with each other one.
+const GENERATED: [&str; 2] = ["10000", "500"];
+
+/// Runs programs, the official tests of WebAssembly and generated modules on Wasmtime with every allocator and the checker, and with
 /// the first allocator the tests with all settings of the client. Then tests the program that compiles ahead of time, and runs its output.
 pub(crate) fn wasmtime(session: &mut Session) -> Result<()> {
     let folder = session.root.join("cranelift-compat").join(WASMTIME);
@@ -50,14 +53,18 @@ pub(crate) fn wasmtime(session: &mut Session) -> Result<()> {
         let is_first = index == 0;
         let mut run = |words: &[&str]| {
             let mut command = in_folder(cargo(&[&["run", "--quiet", "--"], words].concat()), &folder);
-            session.run(command.env("KINGPOST_REGALLOC", allocator).env("KINGPOST_CHECKER", "1"))
+            command.env("KINGPOST_REGALLOC", allocator).env("KINGPOST_CHECKER", "1");
+            session.run(command.env("KINGPOST_CASES", GENERATED[usize::from(!is_first)]))
         };
         let text = run(&["check"])?;
         let programs = count_as_expected(&text);
         let text = run(if is_first { &["suite"] } else { &["suite", "none", "speed"] })?;
         let files = text.lines().filter_map(|line| number(line, " files passed")).sum();
+        let text = run(&["generated"])?;
+        let modules = text.lines().filter_map(|line| number(line, " modules equal")).sum();
         session.count("programs on Wasmtime", programs);
         session.count("files of the official tests", files);
+        session.count("generated modules", modules);
     }
     let text = session.run(&mut in_folder(cargo(&["test"]), &folder))?;
     session.count("tests", output::tests(&text).0);
