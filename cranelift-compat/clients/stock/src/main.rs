@@ -1,9 +1,10 @@
 //! Runs modules that `kingpost-wasm` compiles, on the published Wasmtime without a compiler.
 //!
-//! `stock-client KINGPOST_WASM ALLOCATOR...` compiles each module with each allocator, the checker on, without and with optimizations.
-//! It loads the output by `Module::deserialize_file` with Wasmtime's default settings, and compares results and traps. Output for other
-//! settings, versions or targets has to be an error.
+//! `stock-client KINGPOST_WASM ALLOCATOR...` compiles each module for its own architecture, with each allocator, the checker on, without
+//! and with optimizations, and with veneers. It loads the output by `Module::deserialize_file` with Wasmtime's default settings, and
+//! compares results and traps. Output for other settings, versions or targets has to be an error.
 
+use std::env::consts::ARCH;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use wasmtime::error::Context;
@@ -80,15 +81,24 @@ fn main() -> Result<()> {
     result
 }
 
+/// Settings of the compiler. Calls are farther than the code is long with the last ones, and go through veneers on AArch64.
+const SETTINGS: [&[&str]; 3] = [
+    &["-O", "opt-level=0"],
+    &["-O", "opt-level=2"],
+    &[
+        "-C",
+        "inlining=n,cranelift-wasmtime_linkopt_force_jump_veneer=true,cranelift-wasmtime_linkopt_padding_between_functions=4096",
+    ],
+];
+
 fn run(compiler: &Compiler, allocators: &[String]) -> Result<()> {
     let engine = Engine::default();
     for allocator in allocators {
-        for level in ["0", "2"] {
+        for settings in SETTINGS {
             for program in PROGRAMS {
-                let level = format!("opt-level={level}");
-                let options = ["--regalloc", allocator, "--checker", "-O", &level];
+                let options = [&["--regalloc", allocator, "--checker"], settings].concat();
                 let title = || format!("{} with {}", program.name, options.join(" "));
-                let module = load(&engine, &compiler.compile(program.text, &options)?).with_context(title)?;
+                let module = load(&engine, &compiler.compile(program.text, ARCH, &options)?).with_context(title)?;
                 program.run(&engine, &module).with_context(title)?;
                 println!("{}: as expected", title());
             }
@@ -115,17 +125,17 @@ impl Program {
 
 /// Checks that output for other settings, versions and targets is refused.
 fn refusals(compiler: &Compiler, engine: &Engine) -> Result<()> {
-    let text = PROGRAMS[0].text;
     let mut config = Config::new();
     config.module_version(ModuleVersionStrategy::Custom("47".into()))?;
     let older = Engine::new(&config)?;
-    let cases: [(&str, &Engine, &[&str]); 3] = [
-        ("another version", &older, &[]),
-        ("other settings", engine, &["-W", "epoch-interruption"]),
-        ("another target", engine, &["--target", "aarch64-unknown-linux-gnu"]),
+    let other = if ARCH == "x86_64" { "aarch64" } else { "x86_64" };
+    let cases: [(&str, &Engine, &str, &[&str]); 3] = [
+        ("another version", &older, ARCH, &[]),
+        ("other settings", engine, ARCH, &["-W", "epoch-interruption"]),
+        ("another target", engine, other, &[]),
     ];
-    for (name, engine, options) in cases {
-        match load(engine, &compiler.compile(text, options)?) {
+    for (name, engine, architecture, options) in cases {
+        match load(engine, &compiler.compile(PROGRAMS[0].text, architecture, options)?) {
             Ok(_) => bail!("a module for {name} was loaded"),
             Err(error) => println!("{name}: {error:#}: as expected"),
         }
@@ -141,11 +151,12 @@ struct Compiler {
 
 impl Compiler {
     /// Compiles a module in the text format. Returns the path of the output.
-    fn compile(&self, text: &str, options: &[&str]) -> Result<PathBuf> {
+    fn compile(&self, text: &str, architecture: &str, options: &[&str]) -> Result<PathBuf> {
         let (module, output) = (self.folder.join("module.wat"), self.folder.join("module.cwasm"));
         std::fs::write(&module, text)?;
         let mut command = Command::new(&self.program);
         command.arg("compile").arg(&module).arg("-o").arg(&output).args(options);
+        command.args(["--target", &format!("{architecture}-unknown-linux-gnu")]);
         let run = command.output().with_context(|| self.program.display().to_string())?;
         ensure!(run.status.success(), "{command:?}: {}", String::from_utf8_lossy(&run.stderr));
         Ok(output)

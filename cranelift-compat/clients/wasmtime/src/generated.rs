@@ -193,7 +193,7 @@ fn shape(number: u64) -> Shape {
         max_table_elements: 1_000,
         export_everything: true,
         // After a start function that traps, nothing can be called.
-        allow_start_export: number % 8 == 0,
+        allow_start_export: number.is_multiple_of(8),
         disallow_traps: has(2),
         gc_enabled: has(3),
         exceptions_enabled: has(4),
@@ -209,7 +209,7 @@ fn shape(number: u64) -> Shape {
 fn compare(number: u64, counts: &mut Counts) -> Result<()> {
     let bytes = generate(number)?;
     let mut config = crate::config();
-    config.cranelift_opt_level(if number % 2 == 0 { OptLevel::Speed } else { OptLevel::None });
+    config.cranelift_opt_level(if number.is_multiple_of(2) { OptLevel::Speed } else { OptLevel::None });
     config.consume_fuel(true).cranelift_nan_canonicalization(true).relaxed_simd_deterministic(true);
     config.max_wasm_stack(STACK).async_stack_size(2 * STACK);
     crate::suite::with_proposals(&mut config);

@@ -29,8 +29,8 @@ const VARIANTS: &[Variant] = &[
     ("null-collector", |config| config.collector(Collector::Null)),
     ("copying-collector", |config| config.collector(Collector::Copying)),
     ("guest-debug", |config| config.guest_debug(true)),
-    ("veneers", |config| {
-        *config = with_veneers();
+    ("padding", |config| {
+        *config = with_padding();
         config
     }),
 ];
@@ -38,8 +38,8 @@ const VARIANTS: &[Variant] = &[
 /// Bytes between functions, so that calls reach farther.
 const PADDING: &str = "4096";
 
-/// Returns settings with which all calls of other functions go through veneers.
-fn with_veneers() -> Config {
+/// Returns settings with padding between functions. Where the architecture has veneers, which is AArch64, all calls use them.
+fn with_padding() -> Config {
     let mut options = CommonOptions::new();
     options.codegen.parallel_compilation = Some(false);
     options.codegen.cranelift = vec![

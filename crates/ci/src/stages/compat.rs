@@ -4,6 +4,7 @@ use crate::cargo::cargo;
 use crate::output;
 use crate::session::{Session, in_ci};
 use crate::stages::corpus::allocators;
+use crate::stages::emulated;
 use crate::tier::Tier;
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -41,7 +42,8 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
 const GENERATED: [&str; 2] = ["10000", "500"];
 
 /// Runs programs, the official tests of WebAssembly and generated modules on Wasmtime with every allocator and the checker, and with
-/// the first allocator the tests with all settings of the client. Then tests the program that compiles ahead of time, and runs its output.
+/// the first allocator the tests with all settings of the client. Then tests the program that compiles ahead of time, and runs its
+/// output, on AArch64 by an emulator.
 pub(crate) fn wasmtime(session: &mut Session) -> Result<()> {
     let folder = session.root.join("cranelift-compat").join(WASMTIME);
     if !fetch(session, &folder)? {
@@ -70,10 +72,21 @@ pub(crate) fn wasmtime(session: &mut Session) -> Result<()> {
     session.count("tests", output::tests(&text).0);
     let target =
         session.root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| folder.join("target").into()));
-    let mut stock = in_folder(cargo(&["run", "--quiet", "--package", "stock-client", "--"]), &folder);
-    stock.arg(target.join("debug/kingpost-wasm")).args(&allocators);
-    let text = session.run(&mut stock)?;
+    let compiler = target.join("debug/kingpost-wasm");
+    let stock = |options: &[&str]| {
+        let words = [&["run", "--quiet", "--package", "stock-client"], options, &["--"]].concat();
+        let mut command = in_folder(cargo(&words), &folder);
+        command.arg(&compiler).args(&allocators);
+        command
+    };
+    let text = session.run(&mut stock(&[]))?;
     session.count("runs on Wasmtime without a compiler", count_as_expected(&text));
+    if emulated::is_available(session, "WebAssembly on AArch64")? {
+        let mut command = stock(&["--target", emulated::TARGET]);
+        emulated::emulate(&mut command, "");
+        let text = session.run(&mut command)?;
+        session.count("runs on AArch64", count_as_expected(&text));
+    }
     Ok(())
 }
 

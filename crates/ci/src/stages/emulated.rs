@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const TARGET: &str = "aarch64-unknown-linux-gnu";
+pub(crate) const TARGET: &str = "aarch64-unknown-linux-gnu";
 
 /// The compiler that links, and the emulator.
 const TOOLS: [&str; 2] = ["aarch64-linux-gnu-gcc", "qemu-aarch64"];
@@ -39,25 +39,38 @@ const TESTS: &[&str] = &[
     "--test-threads=1",
 ];
 
-pub(crate) fn run(session: &mut Session) -> Result<()> {
-    if !session.has_tools(&TOOLS, "code in memory on AArch64")? {
-        return Ok(());
+/// Returns `true` if programs for AArch64 can be built and run here. Otherwise `subject` is skipped.
+pub(crate) fn is_available(session: &mut Session, subject: &str) -> Result<bool> {
+    if !session.has_tools(&TOOLS, subject)? {
+        return Ok(false);
     }
     let found = session.run(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]))?;
-    if !Path::new(found.trim()).is_dir() {
-        session
-            .skip(format!("code in memory on AArch64: no standard library (`rustup target add {TARGET}` installs it)"));
+    let is_available = Path::new(found.trim()).is_dir();
+    if !is_available {
+        session.skip(format!("{subject}: no standard library (`rustup target add {TARGET}` installs it)"));
+    }
+    Ok(is_available)
+}
+
+/// Makes Cargo link programs for [`TARGET`], and run them by the emulator with these options.
+pub(crate) fn emulate(command: &mut Command, options: &str) {
+    let [linker, emulator] = TOOLS;
+    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", linker);
+    let runner = format!("{emulator} -cpu max -L {LIBRARIES} {options}");
+    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", runner.trim_end());
+}
+
+pub(crate) fn run(session: &mut Session) -> Result<()> {
+    if !is_available(session, "code in memory on AArch64")? {
         return Ok(());
     }
     let calls = session.scratch.join("calls");
     fs::create_dir_all(&calls).context("a folder for calls of the system")?;
-    let [linker, emulator] = TOOLS;
     let log = calls.join("%d").display().to_string();
-    let runner = format!("{emulator} -cpu max -L {LIBRARIES} -strace -D {log}");
     let mut command = cargo(&["test", "--target", TARGET]);
     command.args(TESTS).env("KINGPOST_MODULES", "100");
-    command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", linker);
-    let text = session.run(command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", runner))?;
+    emulate(&mut command, &format!("-strace -D {log}"));
+    let text = session.run(&mut command)?;
     session.count("tests", output::tests(&text).0);
     let mut all = Published::default();
     for entry in fs::read_dir(&calls)? {
