@@ -354,7 +354,7 @@ pub(crate) struct ExplainArgs {
     /// Output file; `-` for stdout.
     #[arg(short, value_name = "PAGE.html", required = true)]
     pub(crate) output: PathBuf,
-    /// Functions; `-` is standard input.
+    /// Functions (`.clif`) or allocation problems (`.ra`); `-` is standard input with functions.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }

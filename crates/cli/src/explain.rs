@@ -4,12 +4,16 @@ use crate::args::ExplainArgs;
 use crate::cat_verify::{FilesArgs, FunctionPosition, any_header, each_function, functions_of};
 use crate::diagnostics::{Diagnostic, Refused};
 use crate::exit_status::{Outcome, Stop, Verdict};
+use crate::input::{self, Input};
 use crate::target::{Choice, TargetArgs};
-use crate::{input, output, target};
+use crate::{output, target};
 use kingpost_codegen::{ALLOCATORS, Compiler, Options};
 use kingpost_explain::{Explanation, page};
 use kingpost_ir::Function;
+use kingpost_ir::extfunc::FuncName;
+use kingpost_mach::Isa;
 use kingpost_reader::Header;
+use kingpost_regalloc::text;
 use std::io::Write;
 
 /// Returns the allocators that options select: one, `all`, or the default, and then the external one.
@@ -44,6 +48,9 @@ pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
     let names = allocators(args.regalloc.as_deref(), args.regalloc_command.as_deref())?;
     let (mut explanations, mut search) = (Vec::new(), args.selection.search().without_output());
     let input = input::read(&args.file)?;
+    if args.file.extension().is_some_and(|extension| extension == "ra") {
+        return explain_problems(args, &input, &names);
+    }
     let prepare = |header: &Header| compilers(&args.target, &names, header);
     let verdict = functions_of(&input, &mut search, prepare, |place, compilers, func| {
         let explanation = explanation(place, compilers, func);
@@ -52,14 +59,63 @@ pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
         Ok(verdict)
     })?;
     search.finish()?;
+    write_page(args, &input, "function", &explanations, verdict)
+}
+
+/// Writes a page about all explanations. There must be one.
+fn write_page(
+    args: &ExplainArgs,
+    input: &Input,
+    what: &str,
+    explanations: &[Explanation],
+    verdict: Verdict,
+) -> Outcome {
     if explanations.is_empty() {
         if verdict == Verdict::Good {
-            Diagnostic::at(&input, 0, "there is no function to explain".into()).report();
+            Diagnostic::at(input, 0, format!("there is no {what} to explain")).report();
         }
         return Ok(Verdict::Bad);
     }
-    output::write_whole(&args.output, page(&args.file.display().to_string(), &explanations).as_bytes())?;
+    output::write_whole(&args.output, page(&args.file.display().to_string(), explanations).as_bytes())?;
     Ok(verdict)
+}
+
+/// Writes one page about the problems of a `.ra` file, for the machine of the file or of the target.
+fn explain_problems(args: &ExplainArgs, input: &Input, names: &[Choice]) -> Outcome {
+    let source = String::from_utf8_lossy(input.text());
+    let file = text::parse(&source).map_err(|error| Stop::Failure(format!("{}:{error}", input.name)))?;
+    let compilers = names.iter().map(|name| Ok((name, target::compiler(&args.target, Some(name), true)?)));
+    let compilers = compilers.collect::<Result<Vec<(&Choice, Compiler)>, Stop>>()?;
+    let (mut explanations, mut verdict, mut search) =
+        (Vec::new(), Verdict::Good, args.selection.search().without_output());
+    for case in &file.cases {
+        let (problem, target) = (&case.problem, compilers[0].1.isa());
+        if !search.wants(&FuncName::Named(problem.name.clone())) {
+            continue;
+        }
+        // Registers have names if the machine of the file is the target.
+        let env = file.env.as_ref().unwrap_or(target.env());
+        let isa = (env.to_string() == target.env().to_string()).then_some(target as &dyn Isa);
+        let mut allocators: Vec<_> =
+            compilers.iter().map(|(name, compiler)| (name.text().to_string(), compiler.new_allocator())).collect();
+        let errors = match problem.verify_with(env) {
+            Err(errors) => errors.iter().map(|error| (case.positions.of(error.at), error.to_string())).collect(),
+            Ok(()) => match kingpost_explain::explain_problem(problem, env, isa, &mut allocators) {
+                Ok(explanation) => {
+                    explanations.push(explanation);
+                    continue;
+                }
+                Err(error) => vec![(case.positions.problem, error.to_string())],
+            },
+        };
+        verdict = Verdict::Bad;
+        for (at, message) in errors {
+            let function = Some(format!("%{}", problem.name));
+            Diagnostic { function, ..Diagnostic::at(input, at, message) }.report();
+        }
+    }
+    search.finish()?;
+    write_page(args, input, "problem", &explanations, verdict)
 }
 
 /// Prints control-flow graphs.

@@ -321,6 +321,12 @@ fn problems_have_costs() {
     }
     let (code, out, _) = run(&["alloc", "--regalloc", "all", "--format", "json", "--function", "%div", "fib.ra"]);
     assert!(code == 0 && json(&out).as_array().is_some_and(|rows| rows.len() == 5), "{out}");
+    // A page about the problems, with names of registers as the machine of the file is the target.
+    let (code, out, err) = run(&["explain", "--regalloc", "all", "-o", "-", "fib.ra"]);
+    assert!(code == 0 && out.contains("%fib") && out.contains("\"rdi\"") && !out.contains("\"r7\""), "{err}{out}");
+    std::fs::write(folder.path().join("small.ra"), ra.replacen("costs move 1", "costs move 2", 1)).expect("written");
+    let (code, out, err) = run(&["explain", "--function", "%fib", "-o", "-", "small.ra"]);
+    assert!(code == 0 && out.contains("\"r7\"") && !out.contains("\"rdi\"") && !out.contains("%div"), "{err}{out}");
     // An answer that reads a register that nothing wrote.
     let wrong = ra.replacen("i0: r7", "i0: r6", 1);
     assert_ne!(wrong, ra);

@@ -19,6 +19,8 @@ pub struct Explanation {
     pub name: String,
     /// The target's triple.
     pub target: String,
+    /// Language of the text: `CLIF`, or `problem`.
+    pub language: &'static str,
     /// Text and control-flow graph.
     pub graph: Graph,
     /// Names of virtual registers.
@@ -75,6 +77,7 @@ pub fn explain(func: &Function, compilers: &[Compiler]) -> Result<Explanation, C
             Explanation {
                 name: func.name.to_string(),
                 target: compiler.triple().to_string(),
+                language: "CLIF",
                 graph: graph.clone(),
                 code: insts.map(|inst| inst_text(compiler.isa(), cx.code(), &names, inst)).collect(),
                 vregs: names.vregs,
@@ -101,7 +104,7 @@ fn names<'a>(compiler: &'a Compiler, cx: &Context, func: &Function) -> Names<'a>
             vregs[vreg.index()].name = format!("{}{half}", func.names.value(value));
         }
     }
-    Names { vregs, blocks: block_names(func, cx.lowering().machine_blocks()), isa: compiler.isa() }
+    Names { vregs, blocks: block_names(func, cx.lowering().machine_blocks()), isa: Some(compiler.isa()) }
 }
 
 fn solution(compiler: &Compiler, cx: &Context, names: &Names, graph: &Graph, module: &ModuleBuffer) -> Solution {
@@ -136,7 +139,7 @@ fn solution(compiler: &Compiler, cx: &Context, names: &Names, graph: &Graph, mod
 }
 
 /// Returns all locations that the rows and ranges use. Registers precede slots.
-fn locs(rows: &[Row], ranges: &[LiveRange]) -> BTreeSet<Loc> {
+pub(crate) fn locs(rows: &[Row], ranges: &[LiveRange]) -> BTreeSet<Loc> {
     let places = rows.iter().filter(|row| matches!(row.kind, RowKind::Inst { .. })).flat_map(|row| &row.places);
     let used = places.map(|&(_, loc)| loc).chain(ranges.iter().map(|range| range.loc));
     let moved = rows.iter().flat_map(|row| &row.moves).flat_map(|step| step.from.into_iter().chain([step.to]));

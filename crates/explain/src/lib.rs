@@ -9,6 +9,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `explain.rs` | a function compiled by several compilers: [`Explanation`] |
+//! | `problem.rs` | an allocation problem solved by several allocators |
 //! | `source.rs` | its text, line by line, and its control-flow graph |
 //! | `code.rs` | its machine instructions before allocation, with the names of the text |
 //! | `rows.rs` | one allocation, instruction by instruction: edits, assembly, bytes |
@@ -41,6 +42,7 @@ mod live_ranges;
 mod names;
 mod page;
 mod plots;
+mod problem;
 mod rows;
 mod source;
 mod table;
@@ -53,6 +55,7 @@ pub use live_ranges::LiveRange;
 pub use names::VRegName;
 pub use page::{json, page};
 pub use plots::{Plot, plots};
+pub use problem::explain_problem;
 pub use rows::{Move, Row, RowKind};
 pub use source::{Graph, GraphBlock, GraphEdge, Line};
 pub use table::{COLUMNS, TableFacts, TableRow, cost_json};

@@ -17,7 +17,8 @@ pub struct VRegName {
 pub(crate) struct Names<'a> {
     pub(crate) vregs: Vec<VRegName>,
     pub(crate) blocks: Vec<String>,
-    pub(crate) isa: &'a dyn Isa,
+    /// The instruction set that names the registers; they have numbers if there is none.
+    pub(crate) isa: Option<&'a dyn Isa>,
 }
 
 impl Names<'_> {
@@ -26,6 +27,7 @@ impl Names<'_> {
     }
 
     pub(crate) fn loc(&self, loc: Loc) -> String {
-        loc.as_reg().map_or_else(|| loc.to_string(), |reg| self.isa.reg_name(reg, 8))
+        let name = loc.as_reg().zip(self.isa).map(|(reg, isa)| isa.reg_name(reg, 8));
+        name.unwrap_or_else(|| loc.to_string())
     }
 }

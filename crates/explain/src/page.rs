@@ -42,6 +42,7 @@ fn function(explanation: &Explanation) -> Value {
     json!({
         "name": explanation.name,
         "target": explanation.target,
+        "text": explanation.language,
         "vregs": explanation.vregs.iter().map(|vreg| json!([vreg.name, vreg.kind])).collect::<Vec<_>>(),
         "lines": graph.lines.iter().map(|line| json!([line.block, line.text])).collect::<Vec<_>>(),
         "blocks": graph.blocks.iter().map(block).collect::<Vec<_>>(),

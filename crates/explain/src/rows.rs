@@ -61,7 +61,7 @@ pub struct Move {
 }
 
 impl Row {
-    fn new(kind: RowKind) -> Row {
+    pub(crate) fn new(kind: RowKind) -> Row {
         let (line, asm, places, moves) = (None, String::new(), Vec::new(), Vec::new());
         Row { kind, line, asm, offset: 0, bytes: Vec::new(), places, moves }
     }
@@ -171,7 +171,7 @@ impl<I: Iterator<Item = ListedInst>> Rows<'_, I> {
     }
 }
 
-fn edit_word(kind: &EditKind) -> &'static str {
+pub(crate) fn edit_word(kind: &EditKind) -> &'static str {
     match kind {
         EditKind::Move { .. } => "move",
         EditKind::Exchange { .. } => "exchange",

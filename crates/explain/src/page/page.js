@@ -166,13 +166,13 @@
     $("target").textContent = func.target;
     if (state.compare) {
       columns = `minmax(210px, 1.2fr) ${func.solutions.map(() => "minmax(170px, 1fr)").join(" ")}`;
-      titles([["CLIF"], ...func.solutions.map(s => [s.allocator, `${number(s.cost.cost)} · ${s.cost.bytes} bytes`])]);
+      titles([[func.text], ...func.solutions.map(s => [s.allocator, `${number(s.cost.cost)} · ${s.cost.bytes} bytes`])]);
     } else {
       detail = detailOf();
       columns = ["minmax(0, 1fr) minmax(0, 1.1fr)", "minmax(0, 1.1fr) minmax(0, 1.15fr) minmax(0, 1.1fr)",
         "minmax(0, 1.15fr) minmax(0, 1.25fr) minmax(0, 1.2fr) minmax(0, .8fr)"][detail];
-      titles([[["CLIF"], ["machine code"]], [["CLIF"], ["before", "over values"], ["after", "allocated"]],
-        [["CLIF"], ["before", "machine code over values"], ["after", "allocated"], ["bytes"]]][detail]);
+      titles([[[func.text], ["machine code"]], [[func.text], ["before", "over values"], ["after", "allocated"]],
+        [[func.text], ["before", "machine code over values"], ["after", "allocated"], ["bytes"]]][detail]);
     }
     $("titles").style.gridTemplateColumns = columns;
     $("step-count").textContent = "";

@@ -59,7 +59,7 @@ use crate::{Allocation, MachineEnv, Problem};
 
 pub use error::{ParseError, ParseErrorKind};
 pub use file::{Case, File, Positions, line_and_column};
-pub use print::display_allocation;
+pub use print::{display_allocation, display_inst};
 
 /// Reads a file.
 ///

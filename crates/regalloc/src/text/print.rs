@@ -186,6 +186,11 @@ fn write_inst(f: &mut Formatter<'_>, problem: &Problem, inst: Inst) -> fmt::Resu
     Ok(())
 }
 
+/// Returns an instruction of a problem in its text form, with a blank before it.
+pub fn display_inst(problem: &Problem, inst: Inst) -> impl Display + '_ {
+    fmt::from_fn(move |f| write_inst(f, problem, inst))
+}
+
 /// Writes an operand in [`Operand`]'s text form, with the registers of a subset.
 fn write_operand(f: &mut Formatter<'_>, problem: &Problem, operand: Operand) -> fmt::Result {
     let Constraint::Within(set) = operand.constraint() else { return write!(f, "{operand}") };
