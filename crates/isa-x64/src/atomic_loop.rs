@@ -83,7 +83,7 @@ pub(crate) fn emit(operation: LoopOp, bytes: u8, args: &Args<'_>, buffer: &mut B
     let with_mem = |regs| Args { regs, ..*args };
     let put = |row, regs: &[PReg], buffer: &mut Buffer| encode(row, &Args::regs(regs), buffer);
     let reverse = |buffer: &mut Buffer| encode(w.reverse, &Args::imm(&[tmp, tmp], 8), buffer);
-    encode(w.load, &with_mem(&[RAX]), buffer);
+    access(w.load, &with_mem(&[RAX]), buffer);
     let again = buffer.new_label();
     buffer.bind(again);
     match operation {
@@ -121,6 +121,14 @@ pub(crate) fn emit(operation: LoopOp, bytes: u8, args: &Args<'_>, buffer: &mut B
             reverse(buffer);
         }
     }
-    encode(w.exchange, &with_mem(&[RAX, RAX, tmp]), buffer);
+    access(w.exchange, &with_mem(&[RAX, RAX, tmp]), buffer);
     jump_if(CC_NE, again, buffer);
+}
+
+/// Emits an access to memory, which may trap: memory that can be read may not be writable.
+pub(crate) fn access(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
+    if let Some(code) = args.trap {
+        buffer.trap(code);
+    }
+    encode(row, args, buffer);
 }

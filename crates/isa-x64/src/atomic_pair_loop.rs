@@ -12,6 +12,7 @@
 //! ```
 //! In big-endian byte order the value is reversed into `rbx` and `rcx`, changed, and reversed again.
 
+use crate::atomic_loop::access;
 use crate::branches::jump_if;
 use crate::encode::encode;
 use crate::encoding::PairOp;
@@ -25,8 +26,8 @@ use kingpost_regalloc::PReg;
 /// new value.
 pub(crate) fn emit(operation: PairOp, is_big: bool, args: &Args<'_>, buffer: &mut Buffer) {
     let mem = args.mem.expect("the rows have a memory operand");
-    encode(MOV_RM.of(64), &Args { regs: &[RAX], ..*args }, buffer);
-    encode(MOV_RM.of(64), &Args { regs: &[RDX], mem: Some(Mem { disp: mem.disp + 8, ..mem }), ..*args }, buffer);
+    access(MOV_RM.of(64), &Args { regs: &[RAX], ..*args }, buffer);
+    access(MOV_RM.of(64), &Args { regs: &[RDX], mem: Some(Mem { disp: mem.disp + 8, ..mem }), ..*args }, buffer);
     let again = buffer.new_label();
     buffer.bind(again);
     if operation != PairOp::Swap {
@@ -39,7 +40,7 @@ pub(crate) fn emit(operation: PairOp, is_big: bool, args: &Args<'_>, buffer: &mu
             put(XCHG_RR.of(64), &[RBX, RCX], buffer);
         }
     }
-    encode(LOCK_CMPXCHG16B_M, &Args { regs: &[RAX, RDX, RAX, RDX, RBX, RCX], ..*args }, buffer);
+    access(LOCK_CMPXCHG16B_M, &Args { regs: &[RAX, RDX, RAX, RDX, RBX, RCX], ..*args }, buffer);
     jump_if(CC_NE, again, buffer);
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer:
 pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
     let encoding = &ENCODINGS[usize::from(inst.row.0)];
     let imm = RECIPES[usize::from(inst.row.0)].imm_of(inst);
-    let args = Args { regs: cx.regs, mem: cx.mem, imm, symbols: cx.symbols, trap: None };
+    let args = Args { regs: cx.regs, mem: cx.mem, imm, symbols: cx.symbols, trap: inst.trap() };
     match encoding.special {
         Special::No => single(inst, &args, buffer),
         Special::Jump => branching(cx, buffer).jump(inst.aux),
@@ -81,18 +81,8 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
             let rise = cx.frame.rise(inst.imm as u64);
             frame::epilogue(cx.frame, rise, buffer, |buffer| single(inst, &args, buffer));
         }
-        Special::AtomicLoop(operation) => {
-            if let Some(code) = inst.trap() {
-                buffer.trap(code);
-            }
-            atomic_loop::emit(operation, encoding.mem, &args, buffer);
-        }
-        Special::AtomicPairLoop(operation, is_big) => {
-            if let Some(code) = inst.trap() {
-                buffer.trap(code);
-            }
-            atomic_pair_loop::emit(operation, is_big, &args, buffer);
-        }
+        Special::AtomicLoop(operation) => atomic_loop::emit(operation, encoding.mem, &args, buffer),
+        Special::AtomicPairLoop(operation, is_big) => atomic_pair_loop::emit(operation, is_big, &args, buffer),
     }
 }
 
