@@ -16,6 +16,7 @@
 //! | `bits.rs` | shifts, rotations, counts and orders of bits |
 //! | `overflow.rs` | sums, differences and products that report overflow or trap on it |
 //! | `float.rs` | floating point on one lane, and the NaNs that may be a result |
+//! | `halves.rs` | sums and differences of `i128` by halves |
 //! | `memory.rs` | the bits that accesses to memory move, and their addresses |
 //! | `lanes.rs` | conversion from one lane to all |
 //! | `vector.rs` | operations that move lanes or depend on several |
@@ -39,6 +40,7 @@
 
 mod bits;
 mod float;
+mod halves;
 mod int;
 mod lanes;
 mod meaning;
@@ -48,6 +50,7 @@ mod overflow;
 mod vector;
 
 pub use float::canonical_nan;
+pub use halves::by_halves;
 pub use lanes::{each_lane, lanes_of};
 pub use meaning::outcome;
 pub use memory::{access_bits, address, lane_bits, loaded, stored};

@@ -8,7 +8,7 @@ use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::opcodes::Suffix;
 use kingpost_ir::type_class::{Allowed, Constraint};
 use kingpost_ir::{Format, Opcode, TrapCode, Type, types};
-use kingpost_semantics::{Immediate, Operand, Operation, access_bits, loaded, outcome, stored};
+use kingpost_semantics::{Immediate, Operand, Operation, access_bits, by_halves, loaded, outcome, stored};
 use kingpost_smt::{Bits, Evaluator, Model, Sort, Term, Terms, Value};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -300,4 +300,19 @@ fn meanings_agree_with_the_interpreter() {
     let (opcodes, cases) = (counts.len(), counts.iter().sum::<usize>());
     println!("{opcodes} opcodes, {cases} cases, at least {} of each", counts.iter().min().copied().unwrap_or_default());
     assert!(cases >= LEAST_CASES && opcodes >= 80, "{opcodes} opcodes, {cases} cases");
+}
+
+#[test]
+fn sums_by_halves_are_sums() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut terms = Terms::new();
+    for opcode in [Opcode::Iadd, Opcode::Isub] {
+        let operation = Operation { opcode, ty: types::I128, immediate: Immediate::None };
+        for _ in 0..10_000 {
+            let [x, y] = [random.bits(types::I128), random.bits(types::I128)].map(|bits| terms.number(128, bits));
+            let operands = [x, y].map(|bits| Operand { ty: types::I128, bits });
+            let whole = outcome(&mut terms, &operation, &operands).unwrap().results[0];
+            assert_eq!(by_halves(&mut terms, opcode, [x, y]), Some(whole), "{opcode}");
+        }
+    }
 }

@@ -188,7 +188,7 @@ impl Integers {
             Integers::Result(_) => terms.bool(false),
             Integers::Sum(x, y) => {
                 let sum = terms.add(x, y);
-                terms.ult(sum, x)
+                terms.ult(sum, x.min(y))
             }
             Integers::Difference(x, y) => terms.ule(y, x),
             Integers::SumWithCarry(x, y, carry) => {

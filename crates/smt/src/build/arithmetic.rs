@@ -224,10 +224,25 @@ impl Terms {
             let product = self.mul(quotient, b);
             return self.sub(a, product);
         }
+        if self.is_of_code()
+            && let Some(b) = self.one_for_minus_one(b)
+        {
+            return self.srem(a, b);
+        }
         if self.is_of_code() && self.bits(a).is_none_or(|_| self.bits(b).is_none()) {
             return self.code_remainder(Op::Sdiv, a, b);
         }
         self.plain_binary(Op::Srem, a, b, self.sort(a))
+    }
+
+    /// Returns the number for which a divisor of code is 1 if the number is -1: the quotient may overflow, and both
+    /// remainders are zero.
+    fn one_for_minus_one(&self, divisor: Term) -> Option<Term> {
+        let Node::Ternary(Op::Ite, condition, one, number) = self.node(divisor) else { return None };
+        let Node::Binary(Op::Eq, x, y) = self.node(condition) else { return None };
+        let is_minus_one = |term| self.bits(term).is_some_and(|bits| bits == Bits::ones(bits.width()));
+        let compares = x == number && is_minus_one(y) || y == number && is_minus_one(x);
+        (compares && self.bits(one).is_some_and(|one| one.unsigned() == 1)).then_some(number)
     }
 }
 
@@ -235,6 +250,21 @@ impl Terms {
 mod tests {
     use super::*;
     use crate::bits::Sort;
+
+    #[test]
+    fn remainders_by_one_and_minus_one_are_equal() {
+        let mut terms = Terms::for_code();
+        let [x, y] = ["x", "y"].map(|name| terms.var(name, Sort::Bits(8)));
+        let (one, minus_one) = (terms.number(8, 1), terms.number(8, 0xff));
+        let is_minus_one = terms.eq(y, minus_one);
+        let divisor = terms.ite(is_minus_one, one, y);
+        let (code, function) = (terms.srem(x, divisor), terms.srem(x, y));
+        assert_eq!(code, function);
+        for x in 0..=0xff {
+            let x = terms.number(8, x);
+            assert_eq!(terms.srem(x, one), terms.srem(x, minus_one));
+        }
+    }
 
     /// Sums that are built quickly are the sums of their parts.
     #[test]

@@ -307,6 +307,12 @@ impl Terms {
         {
             return Some(self.ite(condition, a, y));
         }
+        // Where both arms are equal, either is the value.
+        if let Node::Binary(Op::Eq, x, y) = self.node(condition)
+            && ((x, y) == (a, b) || (x, y) == (b, a))
+        {
+            return Some(b);
+        }
         // Where both sides of the condition are equal, the other arm has the value of a constant arm.
         if let Node::Binary(Op::Eq, x, y) = self.node(condition)
             && self.bits(a).is_some()
