@@ -91,6 +91,7 @@ fn code<'a>(compiler: &Compiler, lowering: &LowerState, func: &Function, view: &
         machine,
         features: features.collect(),
         canonical_nans: compiler.settings().enable_nan_canonicalization,
+        llvm_results: compiler.settings().enable_llvm_abi_extensions,
         bytes: view.code,
         end: view.function.data_offset,
         heads: heads.collect(),

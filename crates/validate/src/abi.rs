@@ -2,11 +2,15 @@
 //! Processor Supplement", section 3.2, and "Procedure Call Standard for the Arm 64-bit Architecture" (AAPCS64),
 //! section 6.
 //!
+//! The conventions `fast` and `tail` are the ones of the IR: `fast` is as the standards say, and `tail` has other
+//! registers, and its callees remove their stack arguments.
+//!
 //! The compiler has its own tables. These share nothing with them.
 
 use crate::error::Feature;
-use crate::input::Machine;
+use crate::input::{Code, Machine};
 use kingpost_ir::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv, Signature};
+use kingpost_ir::types::I128;
 
 /// Place of an argument or a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,15 +19,19 @@ pub(crate) enum Place {
     General(usize),
     /// The low half of a vector register.
     Vector(usize),
-    /// Memory, by its offset in bytes above the first stack argument.
+    /// Memory, by its offset in bytes from the first stack argument, or in the area of results.
     Stack(i64),
 }
 
-/// A value in a place.
+/// A value in a place, or a half of an `i128`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Passed {
     pub(crate) place: Place,
-    /// Number of bits of the value. They are the lowest of the place.
+    /// Number of the argument or result.
+    pub(crate) number: usize,
+    /// Lowest bit of the value that is in the place.
+    pub(crate) low: u32,
+    /// Number of bits of the value in the place. They are the lowest of the place.
     pub(crate) width: u32,
     /// Extension of the value to 32 bits, which the convention of x86-64 requires of both sides in practice
     /// ("Clang relies on it"), and AAPCS64 forbids to rely on.
@@ -37,12 +45,20 @@ pub(crate) struct Convention {
     pub(crate) results: Vec<Passed>,
     /// Number of bytes of stack arguments.
     pub(crate) stack_bytes: i64,
+    /// Number of bytes of stack arguments that the callee removes.
+    pub(crate) popped: i64,
+    /// The general register with the address of the area of results in memory, and its size in bytes.
+    pub(crate) area: Option<(usize, i64)>,
 }
 
 /// Numbers of rdi, rsi, rdx, rcx, r8, r9 (figure 3.4).
 const X64_ARGUMENTS: [usize; 6] = [7, 6, 2, 1, 8, 9];
 /// Numbers of rax and rdx (section 3.2.3, "Returning of Values").
 const X64_RESULTS: [usize; 2] = [0, 2];
+/// Numbers of rax, rdx and rcx: LLVM returns a third integer in a register.
+const X64_LLVM_RESULTS: [usize; 3] = [0, 2, 1];
+/// Numbers of rax, rcx, rdx, rsi, rdi, r8, r9, r10: the results of the convention `tail`.
+const X64_TAIL_RESULTS: [usize; 8] = [0, 1, 2, 6, 7, 8, 9, 10];
 /// x0 to x7 (section 6.1.1).
 const A64_GENERALS: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 /// xmm0 to xmm7, and v0 to v7.
@@ -87,69 +103,120 @@ pub(crate) fn saved_vectors(machine: Machine) -> &'static [(usize, &'static str)
 ///
 /// # Errors
 /// If the convention or a part of the signature has no known meaning.
-pub(crate) fn convention(machine: Machine, signature: &Signature) -> Result<Convention, Feature> {
+pub(crate) fn convention(code: &Code<'_>, signature: &Signature) -> Result<Convention, Feature> {
+    let machine = code.machine;
     let refuse = |what| Err(Feature::Signature(what));
     match (signature.call_conv, machine) {
-        (CallConv::SystemV | CallConv::Fast, _) => {}
+        (CallConv::SystemV | CallConv::Fast | CallConv::Tail, _) => {}
         (conv, _) => return refuse(conv.name()),
     }
     if signature.variadic.is_some() {
         return refuse("a variadic parameter");
     }
+    let is_tail = signature.call_conv == CallConv::Tail;
     let (arguments, results): (&[usize], &[usize]) = match machine {
+        Machine::X64 if is_tail => (&X64_ARGUMENTS, &X64_TAIL_RESULTS),
+        Machine::X64 if code.llvm_results => (&X64_ARGUMENTS, &X64_LLVM_RESULTS),
         Machine::X64 => (&X64_ARGUMENTS, &X64_RESULTS),
+        // The convention `tail` leaves x0 and x1 out.
+        Machine::Aarch64 if is_tail => (&A64_GENERALS[2..], &A64_GENERALS[2..]),
         Machine::Aarch64 => (&A64_GENERALS, &A64_GENERALS),
     };
     let result_vectors = match machine {
-        Machine::X64 => &VECTORS[..2],
-        Machine::Aarch64 => &VECTORS,
+        Machine::X64 if !is_tail => &VECTORS[..2],
+        _ => &VECTORS,
     };
-    let mut places = Places { machine, generals: arguments, vectors: &VECTORS, bytes: 0 };
-    let arguments = signature.params.iter().map(|param| places.pass(param)).collect::<Result<_, _>>()?;
-    let stack_bytes = places.bytes;
-    let mut places = Places { machine, generals: results, vectors: result_vectors, bytes: 0 };
-    let results = signature.returns.iter().map(|result| places.pass(result)).collect::<Result<_, _>>()?;
-    if places.bytes > 0 {
-        return refuse("a result in memory");
-    }
-    Ok(Convention { arguments, results, stack_bytes })
+    let splits = signature.call_conv != CallConv::SystemV;
+    let mut places = Places { machine, splits, generals: results, vectors: result_vectors, bytes: 0 };
+    let results = places.pass_all(&signature.returns)?;
+    let area_bytes = (places.bytes + 15) & !15;
+    let mut places = Places { machine, splits, generals: arguments, vectors: &VECTORS, bytes: 0 };
+    // The address is a hidden first argument (section 3.2.3, "Returning of Values"), or in x8 (section 6.9).
+    let area = (area_bytes > 0).then(|| match machine {
+        Machine::X64 => {
+            places.generals = &arguments[1..];
+            (arguments[0], area_bytes)
+        }
+        Machine::Aarch64 => (8, area_bytes),
+    });
+    let arguments = places.pass_all(&signature.params)?;
+    // What a callee removes is aligned, and belongs to it.
+    let stack_bytes = if is_tail { (places.bytes + 15) & !15 } else { places.bytes };
+    let popped = if is_tail { stack_bytes } else { 0 };
+    Ok(Convention { arguments, results, stack_bytes, popped, area })
 }
 
 /// Registers and memory that are not assigned yet.
 struct Places<'a> {
     machine: Machine,
+    /// Whether x86-64 passes the halves of an `i128` as two values, as the conventions `fast` and `tail` do.
+    splits: bool,
     generals: &'a [usize],
     vectors: &'a [usize],
     bytes: i64,
 }
 
 impl Places<'_> {
-    fn pass(&mut self, param: &AbiParam) -> Result<Passed, Feature> {
-        let ty = param.value_type;
-        match param.purpose {
-            ArgumentPurpose::Normal | ArgumentPurpose::VmContext => {}
-            ArgumentPurpose::StructReturn => return Err(Feature::Signature("sret")),
-            ArgumentPurpose::StructArgument(_) => return Err(Feature::Signature("a structure")),
+    fn pass_all(&mut self, params: &[AbiParam]) -> Result<Vec<Passed>, Feature> {
+        let mut all = Vec::new();
+        for (number, param) in params.iter().enumerate() {
+            match param.purpose {
+                ArgumentPurpose::Normal | ArgumentPurpose::VmContext => {}
+                ArgumentPurpose::StructReturn => return Err(Feature::Signature("sret")),
+                ArgumentPurpose::StructArgument(_) => return Err(Feature::Signature("a structure")),
+            }
+            let ty = param.value_type;
+            let extension = match self.machine {
+                Machine::X64 => param.extension,
+                Machine::Aarch64 => ArgumentExtension::None,
+            };
+            if ty == I128 {
+                let halves = self.pair().into_iter().zip([0, 64]);
+                all.extend(halves.map(|(place, low)| Passed { place, number, low, width: 64, extension }));
+            } else if ty.is_scalar() && ty.bits() <= 64 {
+                all.push(Passed { place: self.place(ty.is_int()), number, low: 0, width: ty.bits(), extension });
+            } else {
+                return Err(Feature::Type(ty));
+            }
         }
-        if !ty.is_scalar() || ty.bits() > 64 {
-            return Err(Feature::Type(ty));
-        }
-        let registers = if ty.is_int() { &mut self.generals } else { &mut self.vectors };
-        let place = match registers.split_first() {
+        Ok(all)
+    }
+
+    /// Returns the places of the halves of an `i128`: two registers, or memory. On x86-64, a register that is left is for
+    /// later arguments (section 3.2.3, "the assignments get reverted"). On AArch64, the first register has an even number
+    /// (rule C.10), and no later argument has a register (rule C.13).
+    fn pair(&mut self) -> [Place; 2] {
+        let is_even = self.generals.len().is_multiple_of(2);
+        let left = match self.machine {
+            Machine::X64 if self.splits || self.generals.len() >= 2 => return [self.place(true), self.place(true)],
+            Machine::X64 => std::mem::take(&mut self.generals),
+            Machine::Aarch64 => {
+                let skipped = self.generals.len().min(usize::from(!is_even));
+                self.generals = &self.generals[skipped..];
+                if !self.generals.is_empty() {
+                    return [self.place(true), self.place(true)];
+                }
+                &[]
+            }
+        };
+        self.bytes = (self.bytes + 15) & !15;
+        let places = [self.place(true), self.place(true)];
+        self.generals = left;
+        places
+    }
+
+    fn place(&mut self, is_int: bool) -> Place {
+        let registers = if is_int { &mut self.generals } else { &mut self.vectors };
+        match registers.split_first() {
             Some((&register, rest)) => {
                 *registers = rest;
-                if ty.is_int() { Place::General(register) } else { Place::Vector(register) }
+                if is_int { Place::General(register) } else { Place::Vector(register) }
             }
             // Eight bytes each (section 3.2.3, "Passing"; AAPCS64, rules C.14 and C.16).
             None => {
                 self.bytes += 8;
                 Place::Stack(self.bytes - 8)
             }
-        };
-        let extension = match self.machine {
-            Machine::X64 => param.extension,
-            Machine::Aarch64 => ArgumentExtension::None,
-        };
-        Ok(Passed { place, width: ty.bits(), extension })
+        }
     }
 }

@@ -1,7 +1,8 @@
-//! Calls and returns: arguments, results, the stack pointer, the frame chain, and registers that calls preserve.
+//! Calls, tail calls and returns: arguments, results, the stack pointer, the frame chain, and registers that calls preserve.
 
-use crate::abi::{self, Place as Passing};
-use crate::clif::{self, Effect};
+use crate::abi::{self, Convention, Place as Passing};
+use crate::atomic::settle;
+use crate::clif::{self, Call, Effect};
 use crate::equal::Conditions;
 use crate::error::Fault;
 use crate::input::Machine;
@@ -19,6 +20,8 @@ const R11: usize = 11;
 impl Proof<'_, '_> {
     /// Requires a call to be the next effect of the function, and continues after it.
     pub(crate) fn call(&mut self, path: &mut Path, effects: &[Effect], callee: Term) -> Result<(), Stop> {
+        let Path { conditions, progress, attempt, .. } = path;
+        settle(self.terms, self.judge, effects, conditions, progress, attempt)?;
         let wanted = |effect: &Effect| matches!(effect, Effect::Call(_));
         let index = pass_over(self.terms, self.judge, effects, &path.conditions, &mut path.progress, wanted)?;
         let Some(index) = index else { return Err(Stop::from(Failure::from(Fault::Call))) };
@@ -27,7 +30,7 @@ impl Proof<'_, '_> {
         require_equal(self.terms, self.judge, &path.conditions, (callee, call.callee), Fault::Callee)?;
         let signature = &self.func.dfg.signatures[call.signature];
         let machine = self.around.code.machine;
-        let convention = abi::convention(machine, signature).map_err(Stop::Feature)?;
+        let convention = abi::convention(self.around.code, signature).map_err(Stop::Feature)?;
         let pointer = path.state.general[machine.stack_pointer()];
         // The stack pointer before the call instruction.
         let stack = self.around.frame_offset(self.terms, pointer).ok_or(Failure::from(Fault::StackAlignment))?;
@@ -40,7 +43,58 @@ impl Proof<'_, '_> {
         if self.around.slots.iter().any(|&(start, end)| start < end && start < arguments_end) {
             return Err(Failure::from(Fault::SlotBelowStackPointer).into());
         }
-        for (number, (passed, &argument)) in convention.arguments.iter().zip(&call.arguments).enumerate() {
+        self.check_arguments(path, &convention, stack, &call.arguments)?;
+        self.check_chain(path)?;
+        let area = self.result_area(path, &convention, arguments_end)?;
+        // The callee may overwrite its arguments and all memory below them.
+        path.frame.forget(self.terms, i64::MIN, arguments_end);
+        path.frame.forget(self.terms, area.0, area.1);
+        let mut after = self.unknown_after(index);
+        for &(register, _) in abi::saved_generals(machine) {
+            after.general[register] = path.state.general[register];
+        }
+        for &(register, _) in abi::saved_vectors(machine) {
+            after.vector[register][0] = path.state.vector[register][0];
+        }
+        let offset = self.terms.number(64, (stack + convention.popped) as u64 as u128);
+        after.general[machine.stack_pointer()] = self.terms.add(self.around.stack, offset);
+        for passed in &convention.results {
+            let result = self.terms.extract(call.results[passed.number], passed.low, passed.width);
+            let content = match passed.place {
+                Passing::General(register) => &mut after.general[register],
+                Passing::Vector(register) => &mut after.vector[register][0],
+                Passing::Stack(offset) => {
+                    path.frame.store(self.terms, area.0 + offset, result);
+                    continue;
+                }
+            };
+            *content = extended(self.terms, result, passed.extension, *content);
+        }
+        path.state = after;
+        Ok(())
+    }
+
+    /// Returns the offsets of the area in the frame to which a call writes results: its first byte, and the first byte
+    /// after it.
+    fn result_area(&mut self, path: &Path, convention: &Convention, arguments_end: i64) -> Result<(i64, i64), Failure> {
+        let Some((register, bytes)) = convention.area else { return Ok((0, 0)) };
+        let start = self.around.frame_offset(self.terms, path.state.general[register]);
+        let start = start.ok_or(Failure::from(Fault::ResultArea))?;
+        let end = start.checked_add(bytes).ok_or(Failure::from(Fault::ResultArea))?;
+        let is_free = start >= arguments_end && end <= 0 && !self.around.overlaps_slot(start, end);
+        if is_free { Ok((start, end)) } else { Err(Fault::ResultArea.into()) }
+    }
+
+    /// Requires arguments to be in their places. `stack` is the offset of the first stack argument.
+    fn check_arguments(
+        &mut self,
+        path: &Path,
+        convention: &Convention,
+        stack: i64,
+        arguments: &[Term],
+    ) -> Result<(), Failure> {
+        for passed in &convention.arguments {
+            let argument = self.terms.extract(arguments[passed.number], passed.low, passed.width);
             let content = match passed.place {
                 Passing::General(register) => Some(path.state.general[register]),
                 Passing::Vector(register) => Some(path.state.vector[register][0]),
@@ -49,31 +103,59 @@ impl Proof<'_, '_> {
                     path.frame.load(self.terms, stack + offset, bytes)
                 }
             };
-            let fault = Fault::Argument(number as u32);
+            let fault = Fault::Argument(passed.number as u32);
             let content = content.ok_or(Failure::from(fault))?;
             self.require_passed(&path.conditions, passed.width, passed.extension, content, argument, fault)?;
         }
-        self.check_chain(path)?;
-        // The callee may overwrite its arguments and all memory below them.
-        path.frame.forget(self.terms, i64::MIN, arguments_end);
-        let mut after = self.unknown_after(index);
-        for &(register, _) in abi::saved_generals(machine) {
-            after.general[register] = path.state.general[register];
+        Ok(())
+    }
+
+    /// Requires a jump to another function to be a call of it in place of this one: it returns to the caller, which
+    /// finds its registers as they were, and the stack without the arguments of this function.
+    pub(crate) fn check_tail_call(&mut self, path: &Path, target: Term, call: &Call) -> Result<(), Stop> {
+        require_equal(self.terms, self.judge, &path.conditions, (target, call.callee), Fault::Callee)?;
+        let signature = &self.func.dfg.signatures[call.signature];
+        let machine = self.around.code.machine;
+        let convention = abi::convention(self.around.code, signature).map_err(Stop::Feature)?;
+        let pushed = machine.pushed_by_call();
+        // The callee removes its arguments, and then as many bytes are removed as if this function returned.
+        let pointer = self.convention.popped - convention.popped;
+        let stack = self.offset_from_entry(pointer);
+        let pair = (path.state.general[machine.stack_pointer()], stack);
+        require_equal(self.terms, self.judge, &path.conditions, pair, Fault::StackPointer)?;
+        // The callee writes results in memory where the caller expects them.
+        if let (Some((register, _)), Some((area, _))) = (convention.area, self.around.area) {
+            let pair = (path.state.general[register], area);
+            require_equal(self.terms, self.judge, &path.conditions, pair, Fault::ResultArea)?;
         }
-        for &(register, _) in abi::saved_vectors(machine) {
-            after.vector[register][0] = path.state.vector[register][0];
+        let address = match machine {
+            Machine::X64 => path.frame.load(self.terms, pointer, 8),
+            Machine::Aarch64 => Some(path.state.general[30]),
+        };
+        let address = address.ok_or(Failure::from(Fault::ReturnAddress))?;
+        let pair = (address, self.return_address);
+        require_equal(self.terms, self.judge, &path.conditions, pair, Fault::ReturnAddress)?;
+        self.check_saved(path)?;
+        Ok(self.check_arguments(path, &convention, pointer + pushed, &call.arguments)?)
+    }
+
+    /// Returns the address at an offset from the stack pointer at the entry.
+    fn offset_from_entry(&mut self, offset: i64) -> Term {
+        let offset = self.terms.number(64, offset as u64 as u128);
+        self.terms.add(self.around.stack, offset)
+    }
+
+    /// Requires the registers of the caller to be as at the entry.
+    fn check_saved(&mut self, path: &Path) -> Result<(), Failure> {
+        let machine = self.around.code.machine;
+        for &(register, name) in abi::saved_generals(machine) {
+            let pair = (path.state.general[register], self.entry.general[register]);
+            require_equal(self.terms, self.judge, &path.conditions, pair, Fault::SavedRegister(name))?;
         }
-        let offset = self.terms.number(64, stack as u64 as u128);
-        after.general[machine.stack_pointer()] = self.terms.add(self.around.stack, offset);
-        for (passed, &result) in convention.results.iter().zip(&call.results) {
-            let content = match passed.place {
-                Passing::General(register) => &mut after.general[register],
-                Passing::Vector(register) => &mut after.vector[register][0],
-                Passing::Stack(_) => continue,
-            };
-            *content = extended(self.terms, result, passed.extension, *content);
+        for &(register, name) in abi::saved_vectors(machine) {
+            let pair = (path.state.vector[register][0], self.entry.vector[register][0]);
+            require_equal(self.terms, self.judge, &path.conditions, pair, Fault::SavedRegister(name))?;
         }
-        path.state = after;
         Ok(())
     }
 
@@ -158,28 +240,25 @@ impl Proof<'_, '_> {
         let machine = self.around.code.machine;
         let pair = (address, self.return_address);
         require_equal(self.terms, self.judge, &path.conditions, pair, Fault::ReturnAddress)?;
-        let pushed = self.terms.number(64, machine.pushed_by_call() as u128);
-        let stack = self.terms.add(self.around.stack, pushed);
+        let stack = self.offset_from_entry(machine.pushed_by_call() + self.convention.popped);
         let pair = (path.state.general[machine.stack_pointer()], stack);
         require_equal(self.terms, self.judge, &path.conditions, pair, Fault::StackPointer)?;
-        for &(register, name) in abi::saved_generals(machine) {
-            let pair = (path.state.general[register], self.entry.general[register]);
-            require_equal(self.terms, self.judge, &path.conditions, pair, Fault::SavedRegister(name))?;
-        }
-        for &(register, name) in abi::saved_vectors(machine) {
-            let pair = (path.state.vector[register][0], self.entry.vector[register][0]);
-            require_equal(self.terms, self.judge, &path.conditions, pair, Fault::SavedRegister(name))?;
-        }
+        self.check_saved(path)?;
         let places = self.convention.results.clone();
         // A result is often a part of the next one, as a quotient of a remainder.
         let mut conditions = path.conditions.clone();
-        for (number, (passed, &result)) in places.iter().zip(results).enumerate() {
+        for passed in &places {
+            let result = self.terms.extract(results[passed.number], passed.low, passed.width);
             let content = match passed.place {
                 Passing::General(register) => path.state.general[register],
                 Passing::Vector(register) => path.state.vector[register][0],
-                Passing::Stack(_) => continue,
+                Passing::Stack(offset) => {
+                    let bytes = i64::from(passed.width.div_ceil(8));
+                    let content = path.area.load(self.terms, offset, bytes);
+                    content.ok_or(Failure::from(Fault::Result(passed.number as u32)))?
+                }
             };
-            let fault = Fault::Result(number as u32);
+            let fault = Fault::Result(passed.number as u32);
             self.require_passed(&conditions, passed.width, passed.extension, content, result, fault)?;
             let low = self.terms.extract(content, 0, passed.width);
             conditions.add_equality(low, result);

@@ -16,11 +16,13 @@ use crate::error::Feature;
 use crate::float::{chosen, has_instruction};
 use crate::input::{Code, Machine};
 use cranelift_entity::{EntityRef, SecondaryMap};
+use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::instruction::BlockArgKind;
 use kingpost_ir::memflags::{Endianness, MemFlags};
 use kingpost_ir::preamble::GlobalValueData;
+use kingpost_ir::types::I128;
 use kingpost_ir::{Block, BlockCall, Function, Inst, InstView, Opcode, SigRef, TrapCode, Type, Value, ValueDef};
-use kingpost_semantics::{Immediate, Operand, Operation, access_bits, loaded, outcome, stored};
+use kingpost_semantics::{Immediate, Operand, Operation, access_bits, by_halves, loaded, outcome, stored};
 use kingpost_smt::{Node, Op, Sort, Term, Terms};
 
 /// An effect of a block, in the order of the text.
@@ -38,6 +40,7 @@ pub(crate) enum Effect {
         code: TrapCode,
     },
     Call(Call),
+    Atomic(Atomic),
     Fence,
 }
 
@@ -49,6 +52,29 @@ pub(crate) struct Load {
     pub(crate) trap: Option<TrapCode>,
     /// Whether the memory does not change during the function.
     pub(crate) readonly: bool,
+}
+
+/// A sequentially consistent access: one step that reads memory and writes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Atomic {
+    pub(crate) kind: AtomicKind,
+    pub(crate) address: Term,
+    /// The variable of the bits that memory held before.
+    pub(crate) old: Term,
+    /// The bits that memory holds afterwards. Of a load, they are the old ones.
+    pub(crate) new: Term,
+    pub(crate) trap: Option<TrapCode>,
+}
+
+/// Instructions that perform an atomic access besides those that read and write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AtomicKind {
+    /// Instructions that only read.
+    Load,
+    /// Instructions that only write.
+    Store,
+    /// None.
+    Update,
 }
 
 #[derive(Clone, Debug)]
@@ -82,6 +108,7 @@ pub(crate) enum Exit {
         default: Edge,
     },
     Return(Vec<Term>),
+    TailCall(Call),
     /// An effect of the block never lets execution pass.
     Never,
 }
@@ -106,6 +133,23 @@ pub(crate) struct Meaning {
 /// Returns the variable of a symbol's address.
 pub(crate) fn symbol(terms: &mut Terms, name: &str) -> Term {
     terms.var(&format!("&{name}"), Sort::Bits(64))
+}
+
+/// Returns the parts of a value that are in one place each: both halves of an `i128`, the low one first, or the value.
+pub(crate) fn parts(terms: &mut Terms, value: Term) -> Vec<Term> {
+    match terms.width(value) {
+        128 => [0, 64].into_iter().map(|low| terms.extract(value, low, 64)).collect(),
+        _ => vec![value],
+    }
+}
+
+/// Returns a variable; of 128 bits, one for each half.
+fn variable(terms: &mut Terms, name: &str, width: u32) -> Term {
+    if width != 128 {
+        return terms.var(name, Sort::Bits(width));
+    }
+    let [high, low] = ["high", "low"].map(|half| terms.var(&format!("{name}.{half}"), Sort::Bits(64)));
+    terms.concat(high, low)
 }
 
 /// Returns the reachable blocks in reverse post-order.
@@ -180,13 +224,13 @@ impl Translation<'_> {
     /// If values of the type have no known meaning.
     fn ty(&self, value: Value) -> Result<Type, Feature> {
         let ty = self.func.dfg.value_type(value);
-        if ty.is_scalar() && ty.bits() <= 64 { Ok(ty) } else { Err(Feature::Type(ty)) }
+        if ty.is_scalar() && ty.bits() <= 64 || ty == I128 { Ok(ty) } else { Err(Feature::Type(ty)) }
     }
 
     /// Makes a value a variable.
     fn variable(&mut self, value: Value, prefix: &str) -> Result<Term, Feature> {
         let width = self.ty(value)?.bits();
-        let term = self.terms.var(&format!("{prefix}{}", value.index()), Sort::Bits(width));
+        let term = variable(self.terms, &format!("{prefix}{}", value.index()), width);
         self.values[value] = Some(term);
         Ok(term)
     }
@@ -243,22 +287,48 @@ impl Translation<'_> {
                 self.effects.push(Effect::TrapIf { condition, code });
                 return Ok(Some(Exit::Never));
             }
-            (InstView::Call { func, args }, Opcode::Call) => {
+            (InstView::Call { func, args }, Opcode::Call | Opcode::ReturnCall) => {
                 let data = &dfg.ext_funcs[func];
                 let name = self.func.display_name(&data.name).to_string();
                 let callee = symbol(self.terms, &name);
-                self.call(inst, callee, data.signature, args)?;
+                return self.call(inst, callee, data.signature, args);
             }
-            (InstView::CallIndirect { sig, callee, args }, Opcode::CallIndirect) => {
+            (InstView::CallIndirect { sig, callee, args }, Opcode::CallIndirect | Opcode::ReturnCallIndirect) => {
                 let callee = self.value(callee);
-                self.call(inst, callee, sig, args)?;
+                return self.call(inst, callee, sig, args);
             }
             (InstView::Load { flags, addr, offset }, _) => self.load(inst, flags, addr, offset)?,
             (InstView::Store { flags, value, addr, offset }, _) => {
-                check_order(flags)?;
                 let (value, address) = (self.operand(value)?, self.address(addr, offset));
                 let bits = stored(self.terms, opcode, value).ok_or(Feature::Opcode(opcode))?;
-                self.effects.push(Effect::Store { address, value: bits, trap: flags.trap_code() });
+                let value = in_order(self.terms, flags, bits);
+                // Code stores the halves of an i128 one after the other.
+                for (number, value) in parts(self.terms, value).into_iter().enumerate() {
+                    let address = self.plus(address, 8 * number as i64);
+                    self.effects.push(Effect::Store { address, value, trap: flags.trap_code() });
+                }
+            }
+            (InstView::LoadNoOffset { flags, arg }, Opcode::AtomicLoad) => {
+                self.atomic(AtomicKind::Load, inst, flags, arg, |_, old| Some(old))?;
+            }
+            (InstView::StoreNoOffset { flags, value, addr }, Opcode::AtomicStore) => {
+                let value = self.operand(value)?.bits;
+                let new = in_order(self.terms, flags, value);
+                self.atomic(AtomicKind::Store, inst, flags, addr, |_, _| Some(new))?;
+            }
+            (InstView::AtomicRmw { flags, op, addr, value }, _) => {
+                let operand = self.operand(value)?;
+                self.atomic(AtomicKind::Update, inst, flags, addr, |terms, old| {
+                    changed(terms, flags, op, Operand { bits: old, ..operand }, operand)
+                })?;
+            }
+            (InstView::AtomicCas { flags, addr, expected, new }, _) => {
+                let [expected, new] = [self.operand(expected)?.bits, self.operand(new)?.bits];
+                self.atomic(AtomicKind::Update, inst, flags, addr, |terms, old| {
+                    let [expected, new] = [expected, new].map(|bits| in_order(terms, flags, bits));
+                    let is_expected = terms.eq(expected, old);
+                    Some(terms.ite(is_expected, new, old))
+                })?;
             }
             (InstView::Nullary, Opcode::Fence) => self.effects.push(Effect::Fence),
             (InstView::Nullary, Opcode::Nop | Opcode::SequencePoint) => {}
@@ -269,32 +339,67 @@ impl Translation<'_> {
 
     fn address(&mut self, base: Value, offset: i32) -> Term {
         let base = self.value(base);
-        let offset = self.terms.number(64, offset as i64 as u64 as u128);
-        self.terms.add(base, offset)
+        self.plus(base, offset.into())
+    }
+
+    fn plus(&mut self, address: Term, offset: i64) -> Term {
+        let offset = self.terms.number(64, offset as u64 as u128);
+        self.terms.add(address, offset)
     }
 
     fn load(&mut self, inst: Inst, flags: MemFlags, addr: Value, offset: i32) -> Result<(), Feature> {
-        check_order(flags)?;
         let (opcode, result) = (self.func.dfg.opcode(inst), self.func.dfg.inst_results(inst)[0]);
         let ty = self.ty(result)?;
         let width = access_bits(opcode, ty).ok_or(Feature::Opcode(opcode))?;
-        let bits = self.terms.var(&format!("m{}", result.index()), Sort::Bits(width));
-        self.values[result] = loaded(self.terms, opcode, ty, bits);
+        let bits = variable(self.terms, &format!("m{}", result.index()), width);
+        let value = in_order(self.terms, flags, bits);
+        self.values[result] = loaded(self.terms, opcode, ty, value);
         let address = self.address(addr, offset);
-        let load = Load { address, bits, trap: flags.trap_code(), readonly: flags.readonly() };
-        self.effects.push(Effect::Load(load));
+        for (number, bits) in parts(self.terms, bits).into_iter().enumerate() {
+            let address = self.plus(address, 8 * number as i64);
+            let load = Load { address, bits, trap: flags.trap_code(), readonly: flags.readonly() };
+            self.effects.push(Effect::Load(load));
+        }
         Ok(())
     }
 
-    fn call(&mut self, inst: Inst, callee: Term, signature: SigRef, args: &[Value]) -> Result<(), Feature> {
+    /// Adds an atomic access. `new` returns the bits that it writes over the old ones.
+    fn atomic(
+        &mut self,
+        kind: AtomicKind,
+        inst: Inst,
+        flags: MemFlags,
+        addr: Value,
+        new: impl FnOnce(&mut Terms, Term) -> Option<Term>,
+    ) -> Result<(), Feature> {
+        let dfg = &self.func.dfg;
+        let results = dfg.inst_results(inst);
+        let value = results.first().or(dfg.inst_args(inst).first()).expect("an access has a value");
+        let width = self.ty(dfg.resolve_aliases(*value))?.bits();
+        let old = variable(self.terms, &format!("m:{}", inst.index()), width);
+        for &result in results {
+            self.values[result] = Some(in_order(self.terms, flags, old));
+        }
+        let new = new(self.terms, old).ok_or(Feature::Opcode(dfg.opcode(inst)))?;
+        let atomic = Atomic { kind, address: self.value(addr), old, new, trap: flags.trap_code() };
+        self.effects.push(Effect::Atomic(atomic));
+        Ok(())
+    }
+
+    /// Translates a call. Returns the exit if it ends its block.
+    fn call(&mut self, inst: Inst, callee: Term, signature: SigRef, args: &[Value]) -> Result<Option<Exit>, Feature> {
         for &argument in args {
             self.ty(self.func.dfg.resolve_aliases(argument))?;
         }
         let arguments = args.iter().map(|&value| self.value(value)).collect();
         let results = self.func.dfg.inst_results(inst).iter().map(|&result| self.variable(result, "r"));
         let results = results.collect::<Result<_, _>>()?;
-        self.effects.push(Effect::Call(Call { callee, signature, arguments, results }));
-        Ok(())
+        let call = Call { callee, signature, arguments, results };
+        if matches!(self.func.dfg.opcode(inst), Opcode::ReturnCall | Opcode::ReturnCallIndirect) {
+            return Ok(Some(Exit::TailCall(call)));
+        }
+        self.effects.push(Effect::Call(call));
+        Ok(None)
     }
 
     /// Translates an instruction whose only effect is a trap.
@@ -337,10 +442,8 @@ impl Translation<'_> {
             InstView::CondTrap { code, .. } | InstView::IntAddTrap { code, .. } => {
                 Immediate::Code(self.terms.number(8, code.byte().into()))
             }
-            InstView::LoadNoOffset { flags, .. } if opcode == Opcode::Bitcast => {
-                check_order(flags)?;
-                Immediate::None
-            }
+            // The byte order of a cast is the one of lanes, and scalars have one.
+            InstView::LoadNoOffset { .. } if opcode == Opcode::Bitcast => Immediate::None,
             InstView::Unary { .. } | InstView::Binary { .. } | InstView::Ternary { .. } => Immediate::None,
             _ => return Err(Feature::Opcode(opcode)),
         };
@@ -360,6 +463,11 @@ impl Translation<'_> {
                 return Err(Feature::Opcode(opcode));
             }
             outcome.results = vec![chosen(self.terms, self.code, &operation, &operands, outcome.results[0])?];
+        }
+        if let &[x, y] = &operands[..]
+            && let Some(result) = by_halves(self.terms, opcode, [x.bits, y.bits])
+        {
+            outcome.results = vec![result];
         }
         self.traps(outcome.trap, opcode)?;
         for (&result, term) in results.iter().zip(outcome.results) {
@@ -416,7 +524,44 @@ impl Translation<'_> {
     }
 }
 
-/// Refuses accesses in big-endian byte order.
-fn check_order(flags: MemFlags) -> Result<(), Feature> {
-    if flags.endianness() == Some(Endianness::Big) { Err(Feature::ByteOrder) } else { Ok(()) }
+/// Returns bits in the byte order of an access. This is its own inverse.
+fn in_order(terms: &mut Terms, flags: MemFlags, bits: Term) -> Term {
+    if flags.endianness() != Some(Endianness::Big) {
+        return bits;
+    }
+    let mut reversed = terms.extract(bits, 0, 8);
+    for at in (8..terms.width(bits)).step_by(8) {
+        let byte = terms.extract(bits, at, 8);
+        reversed = terms.concat(reversed, byte);
+    }
+    reversed
+}
+
+/// Returns the bits that `atomic_rmw` writes over the old ones.
+fn changed(terms: &mut Terms, flags: MemFlags, op: AtomicRmwOp, old: Operand, operand: Operand) -> Option<Term> {
+    let (opcode, is_bitwise) = match op {
+        AtomicRmwOp::Xchg => return Some(in_order(terms, flags, operand.bits)),
+        AtomicRmwOp::And | AtomicRmwOp::Nand => (Opcode::Band, true),
+        AtomicRmwOp::Or => (Opcode::Bor, true),
+        AtomicRmwOp::Xor => (Opcode::Bxor, true),
+        AtomicRmwOp::Add => (Opcode::Iadd, false),
+        AtomicRmwOp::Sub => (Opcode::Isub, false),
+        AtomicRmwOp::Umin => (Opcode::Umin, false),
+        AtomicRmwOp::Umax => (Opcode::Umax, false),
+        AtomicRmwOp::Smin => (Opcode::Smin, false),
+        AtomicRmwOp::Smax => (Opcode::Smax, false),
+    };
+    let of = |terms: &mut Terms, operands: [Operand; 2]| {
+        let operation = Operation { opcode, ty: old.ty, immediate: Immediate::None };
+        let result = outcome(terms, &operation, &operands)?.results[0];
+        Some(if op == AtomicRmwOp::Nand { terms.bit_not(result) } else { result })
+    };
+    // Operations on single bits are the same in each order of the bytes.
+    let turned = if is_bitwise { operand } else { old };
+    let turned = Operand { bits: in_order(terms, flags, turned.bits), ..turned };
+    if is_bitwise {
+        return of(terms, [old, turned]);
+    }
+    let value = of(terms, [turned, operand])?;
+    Some(in_order(terms, flags, value))
 }

@@ -101,6 +101,8 @@ pub enum Fault {
     Callee,
     /// An argument of a call, by its number.
     Argument(u32),
+    /// The place of the results of a call that are in memory.
+    ResultArea,
     /// The alignment of the stack pointer at a call.
     StackAlignment,
     /// A stack slot below the stack pointer.
@@ -109,6 +111,8 @@ pub enum Fault {
     FrameChain,
     /// The bytes that the probe routine touches in the prologue.
     Probe,
+    /// An atomic access where the function has none.
+    Atomic,
     /// A fence where the function has none.
     Fence,
     /// A trap that the function does not have at this point.
@@ -154,10 +158,12 @@ impl fmt::Display for Fault {
             Fault::Call => f.write_str("the function has no call here"),
             Fault::Callee => f.write_str("the called function differs"),
             Fault::Argument(number) => write!(f, "argument {number} differs"),
+            Fault::ResultArea => f.write_str("results of the call have no place in the frame"),
             Fault::StackAlignment => f.write_str("the stack pointer is not aligned at the call"),
             Fault::SlotBelowStackPointer => f.write_str("a stack slot is below the stack pointer"),
             Fault::FrameChain => f.write_str("the frame pointer does not point to a frame at the call"),
             Fault::Probe => f.write_str("the probed bytes are not the bytes of the frame"),
+            Fault::Atomic => f.write_str("the function has no such atomic access here"),
             Fault::Fence => f.write_str("the function has no fence here"),
             Fault::Trap => f.write_str("the function does not trap here in this way"),
             Fault::UnlistedTrap => f.write_str("the trap is not listed"),
@@ -190,8 +196,6 @@ pub enum Feature {
     Preamble(&'static str),
     /// A setting of the compiler.
     Setting(&'static str),
-    /// Memory in another byte order than the machine's.
-    ByteOrder,
     /// A function with more values and blocks than the validator examines.
     Size,
     /// A table of the code that was not recorded.
@@ -208,7 +212,6 @@ impl fmt::Display for Feature {
             Feature::Relocation(what) => write!(f, "{what} is not supported"),
             Feature::Preamble(what) => write!(f, "{what} is not supported"),
             Feature::Setting(what) => write!(f, "{what} is not supported"),
-            Feature::ByteOrder => f.write_str("big-endian memory is not supported"),
             Feature::Size => f.write_str("a function of this size is not supported"),
             Feature::Tables => f.write_str("code without offsets of blocks is not supported"),
         }

@@ -51,9 +51,15 @@ pub(crate) fn chosen(
     }
 }
 
-/// Returns `true` unless an operation is the conversion from a double to an unsigned integer of 64 bits on x86-64: there is
-/// no instruction for it, and neither terms nor a solver decide its code.
+/// Returns `true` unless code for an operation is a call, or neither terms nor a solver decide it: divisions of `i128`, its
+/// conversions to and from floats, and on x86-64 the conversion of a double to an unsigned integer of 64 bits.
 pub(crate) fn has_instruction(machine: Machine, operation: &Operation, operands: &[Operand]) -> bool {
-    let is_wide = operation.ty.bits() == 64 && operands.first().is_some_and(|operand| operand.ty.bits() == 64);
-    machine == Machine::Aarch64 || operation.opcode != Opcode::FcvtToUint || !is_wide
+    let bits = operands.first().map_or(0, |operand| operand.ty.bits());
+    let is_pair = operation.ty.bits() == 128 || bits == 128;
+    match operation.opcode {
+        Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem => !is_pair,
+        Opcode::FcvtToSint | Opcode::FcvtFromSint | Opcode::FcvtFromUint => !is_pair,
+        Opcode::FcvtToUint => !is_pair && (machine == Machine::Aarch64 || bits != 64 || operation.ty.bits() != 64),
+        _ => true,
+    }
 }

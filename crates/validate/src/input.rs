@@ -23,6 +23,8 @@ pub struct Code<'a> {
     pub features: Vec<&'static str>,
     /// Whether each NaN that arithmetic returns is replaced by the canonical one.
     pub canonical_nans: bool,
+    /// Whether x86-64 returns a third integer in rcx, as LLVM does.
+    pub llvm_results: bool,
     /// Instructions, and jump tables after them.
     pub bytes: &'a [u8],
     /// Offset of the first byte after the instructions.

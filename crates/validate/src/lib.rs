@@ -22,6 +22,8 @@
 //! | `machine.rs` | the two instruction sets under one interface |
 //! | `frame.rs` | memory of the frame |
 //! | `path.rs` | a path, and the effects that its instructions perform |
+//! | `attempt.rs` | attempts at an atomic access |
+//! | `atomic.rs` | atomic accesses: instructions and loops |
 //! | `relation.rs` | places of values at a head |
 //! | `calls.rs` | calls and returns |
 //! | `symbols.rs` | addresses of symbols, and constants in memory |
@@ -37,6 +39,8 @@
 //! outside of its stack slots. It trusts no part of the compiler.
 
 mod abi;
+mod atomic;
+mod attempt;
 mod calls;
 mod clif;
 mod equal;

@@ -1,5 +1,6 @@
 //! A path of the machine from the head of a block: its state, and its progress through the effects of the block.
 
+use crate::attempt::{Attempt, Mark};
 use crate::clif::{Effect, Load};
 use crate::equal::{Conditions, Judge};
 use crate::error::Fault;
@@ -16,6 +17,8 @@ pub(crate) struct Path {
     pub(crate) offset: u32,
     pub(crate) state: State,
     pub(crate) frame: Frame,
+    /// Results in memory that the path has stored, by their offsets in the area.
+    pub(crate) area: Frame,
     pub(crate) conditions: Conditions,
     pub(crate) progress: Progress,
     /// Loads from jump tables: the variable of the loaded bits, and the offset of the entry in the code.
@@ -26,6 +29,12 @@ pub(crate) struct Path {
     pub(crate) unspecified: u32,
     /// Offset from the stack pointer at the entry of the lowest byte that the probe routine was called to touch.
     pub(crate) probed: Option<i64>,
+    /// Progress of the next atomic access of the block.
+    pub(crate) attempt: Attempt,
+    /// Whether the next instruction begins an attempt that fails.
+    pub(crate) fails: bool,
+    /// Instructions since the last effect, if the block has an atomic access.
+    pub(crate) marks: Vec<Mark>,
 }
 
 /// Effects of the block that the path has performed.
@@ -35,11 +44,13 @@ pub(crate) struct Progress {
     done: Vec<bool>,
     /// Index of the first effect that was not.
     next: usize,
+    /// Number of effects that were.
+    count: usize,
 }
 
 impl Progress {
     pub(crate) fn new(effects: usize) -> Progress {
-        Progress { done: vec![false; effects], next: 0 }
+        Progress { done: vec![false; effects], next: 0, count: 0 }
     }
 
     /// Returns the indices of the effects that remain.
@@ -51,9 +62,14 @@ impl Progress {
         self.done[index]
     }
 
+    /// Returns the number of effects that were performed.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
     /// Marks an effect as performed.
     pub(crate) fn perform(&mut self, index: usize) {
-        self.done[index] = true;
+        self.count += usize::from(!std::mem::replace(&mut self.done[index], true));
         while self.done.get(self.next) == Some(&true) {
             self.next += 1;
         }
@@ -88,6 +104,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) caller: i64,
     /// Offset of the first byte after the memory of the caller that the function may change: its stack arguments.
     pub(crate) arguments_end: i64,
+    /// Address of the area of results in memory, and its size in bytes.
+    pub(crate) area: Option<(Term, i64)>,
     /// Words that hold a symbol's address: the address of the word, and of the symbol.
     pub(crate) pointers: Vec<(Term, Term)>,
     /// Read-only memory with known contents, by address.
@@ -112,7 +130,7 @@ impl Surroundings<'_> {
     }
 
     /// Returns `true` if the bytes from `start` to `end` overlap a stack slot.
-    fn overlaps_slot(&self, start: i64, end: i64) -> bool {
+    pub(crate) fn overlaps_slot(&self, start: i64, end: i64) -> bool {
         self.slots.iter().any(|&(first, last)| start < last && first < end)
     }
 }
@@ -135,6 +153,7 @@ pub(crate) struct Step<'s, 'j> {
     /// Offset of the instruction in the code.
     pub(crate) offset: u32,
     pub(crate) frame: &'s mut Frame,
+    pub(crate) area: &'s mut Frame,
     pub(crate) conditions: &'s mut Conditions,
     pub(crate) progress: &'s mut Progress,
     pub(crate) tables: &'s mut Vec<(Term, Term)>,
@@ -142,25 +161,38 @@ pub(crate) struct Step<'s, 'j> {
     pub(crate) is_prologue: bool,
     /// Number of unspecified values so far.
     pub(crate) unspecified: &'s mut u32,
+    pub(crate) attempt: &'s mut Attempt,
+    /// Whether the instruction begins an attempt that fails.
+    pub(crate) fails: bool,
+    /// Whether another path begins here, on which the attempt has the other outcome.
+    pub(crate) forks: bool,
+    /// The effect that an instruction performs between its load and its store, and the bits that it loaded.
+    pub(crate) locked: Option<(usize, Term)>,
+    /// Whether nothing executes the path.
+    pub(crate) is_vacuous: bool,
+    /// Status of an exclusive store, until it is read: whether it failed.
+    pub(crate) status: Option<bool>,
+    /// Terms in registers with the terms that replace them, after an attempt of one instruction.
+    pub(crate) learned: Option<Vec<(Term, Term)>>,
     /// Conditions under which the instruction faults.
     pub(crate) faults: Vec<Term>,
     pub(crate) failure: Option<Failure>,
 }
 
 impl Step<'_, '_> {
-    fn fail(&mut self, failure: impl Into<Failure>) {
+    pub(crate) fn fail(&mut self, failure: impl Into<Failure>) {
         self.failure.get_or_insert(failure.into());
     }
 
     /// Requires two terms to be equal.
-    fn require(&mut self, a: Term, b: Term, fault: Fault) {
+    pub(crate) fn require(&mut self, a: Term, b: Term, fault: Fault) {
         if let Err(failure) = require_equal(self.terms, self.judge, self.conditions, (a, b), fault) {
             self.fail(failure);
         }
     }
 
     /// Requires the table of traps to list an access that may trap.
-    fn require_listed(&mut self, trap: Option<TrapCode>) {
+    pub(crate) fn require_listed(&mut self, trap: Option<TrapCode>) {
         if let Some(code) = trap
             && !self.around.traps(self.offset).any(|listed| listed == code)
         {
@@ -206,7 +238,7 @@ impl Step<'_, '_> {
                     passes =
                         passes && self.judge.holds(self.terms, self.conditions, never) == crate::equal::Decision::Holds;
                 }
-                Effect::Store { .. } | Effect::Call(_) | Effect::Fence => passes = false,
+                Effect::Store { .. } | Effect::Call(_) | Effect::Atomic(_) | Effect::Fence => passes = false,
             }
         }
         candidates.into_iter().find(|(_, load)| {
@@ -215,13 +247,35 @@ impl Step<'_, '_> {
         })
     }
 
+    /// Loads 16 bytes, which the function loads in halves.
+    fn load_halves(&mut self, access: Access) -> Term {
+        let eight = self.terms.number(64, 8);
+        let above = self.terms.add(access.address, eight);
+        let low = self.load(Access { bytes: 8, ..access });
+        let high = self.load(Access { bytes: 8, address: above, ..access });
+        self.terms.concat(high, low)
+    }
+
+    /// Stores 16 bytes, which the function stores in halves.
+    fn store_halves(&mut self, access: Access, value: Term) {
+        let eight = self.terms.number(64, 8);
+        let above = self.terms.add(access.address, eight);
+        let [low, high] = [0, 64].map(|low| self.terms.extract(value, low, 64));
+        self.store(Access { bytes: 8, ..access }, low);
+        self.store(Access { bytes: 8, address: above, ..access }, high);
+    }
+
     /// Returns the next effect that is neither a load nor a trap that cannot occur, and passes over those before it.
-    fn next_effect(&mut self, is_wanted: impl Fn(&Effect) -> bool, otherwise: Fault) -> Result<usize, Failure> {
+    pub(crate) fn next_effect(
+        &mut self,
+        is_wanted: impl Fn(&Effect) -> bool,
+        otherwise: Fault,
+    ) -> Result<usize, Failure> {
         pass_over(self.terms, self.judge, self.effects, self.conditions, self.progress, is_wanted)?
             .ok_or_else(|| otherwise.into())
     }
 
-    fn unknown(&mut self, width: u32) -> Term {
+    pub(crate) fn unknown(&mut self, width: u32) -> Term {
         *self.unspecified += 1;
         let name = format!("?{}:{width}", self.unspecified);
         self.terms.var(&name, Sort::Bits(width))
@@ -320,6 +374,7 @@ pub(crate) fn pass_over(
             }
             Effect::Store { .. } => return Err(Fault::Omitted("a store").into()),
             Effect::Call(_) => return Err(Fault::Omitted("a call").into()),
+            Effect::Atomic(_) => return Err(Fault::Omitted("an atomic access").into()),
             Effect::Fence => return Err(Fault::Omitted("a fence").into()),
         }
     }
@@ -348,20 +403,38 @@ impl World for Step<'_, '_> {
         {
             return content;
         }
+        if self.settle() {
+            return self.unknown(width);
+        }
+        if order != Order::Plain {
+            return self.load_atomic(access);
+        }
+        if bytes == 16 {
+            return self.load_halves(access);
+        }
         match self.find_load(address, width) {
-            Some((index, load)) if order == Order::Plain => self.perform_load(index, load),
-            _ => {
-                self.fail(Failure { fault: Fault::Load, model: None, about: vec![address] });
-                self.unknown(width)
-            }
+            Some((index, load)) => self.perform_load(index, load),
+            None => self.load_beside_atomic(access),
         }
     }
 
     fn store(&mut self, access: Access, value: Term) {
         let Access { address, bytes, order, .. } = access;
+        if let Some((area, size)) = self.around.area
+            && order == Order::Plain
+            && let Some(start) = distance(self.terms, address, area)
+            && start >= 0
+            && start + i64::from(bytes) <= size
+        {
+            return self.area.store(self.terms, start, value);
+        }
         if let Some(start) = self.around.frame_offset(self.terms, address) {
             let end = start + i64::from(bytes);
             if !self.around.overlaps_slot(start, end) {
+                // An exclusive store may not store.
+                if matches!(order, Order::Exclusive | Order::ExclusiveRelaxed) {
+                    return self.fail(Fault::Atomic);
+                }
                 let (caller, arguments_end) = (self.around.caller, self.around.arguments_end);
                 if end > caller && (start < caller || end > arguments_end) {
                     self.fail(Fault::CallerMemory);
@@ -379,7 +452,13 @@ impl World for Step<'_, '_> {
             }
         }
         if order != Order::Plain {
-            return self.fail(Fault::Store);
+            return self.store_atomic(access, value);
+        }
+        if self.settle() {
+            return;
+        }
+        if bytes == 16 {
+            return self.store_halves(access, value);
         }
         let index = match self.next_effect(|effect| matches!(effect, Effect::Store { .. }), Fault::Store) {
             Ok(index) => index,
@@ -400,6 +479,9 @@ impl World for Step<'_, '_> {
     }
 
     fn fence(&mut self) {
+        if self.settle() {
+            return;
+        }
         match self.next_effect(|effect| matches!(effect, Effect::Fence), Fault::Fence) {
             Ok(index) => self.progress.perform(index),
             Err(failure) => self.fail(failure),
@@ -407,6 +489,11 @@ impl World for Step<'_, '_> {
     }
 
     fn unspecified(&mut self, sort: Sort) -> Term {
+        if sort == Sort::Bool
+            && let Some(failed) = self.status.take()
+        {
+            return self.terms.bool(failed);
+        }
         *self.unspecified += 1;
         let name = format!("?{}:{sort:?}", self.unspecified);
         self.terms.var(&name, sort)

@@ -5,6 +5,7 @@
 //! the block in which the function continues.
 
 use crate::abi::{Convention, Place as Passing};
+use crate::attempt::Attempt;
 use crate::clif::{self, Edge, Effect, Exit, Meaning};
 use crate::equal::{Conditions, Decisions, Judge};
 use crate::error::{Fault, Feature, Finding, Verdict};
@@ -90,6 +91,8 @@ pub(crate) enum End {
     Head(u32),
     /// A return to an address.
     Return(Term),
+    /// A jump to another function at an address.
+    TailCall(Term),
 }
 
 pub(crate) struct Proof<'a, 'j> {
@@ -199,12 +202,16 @@ impl Proof<'_, '_> {
             offset: 0,
             state,
             frame: self.entry_frame.clone(),
+            area: Frame::default(),
             conditions: Conditions::default(),
             progress: Progress::new(0),
             tables: Vec::new(),
             steps: 0,
             unspecified: 0,
             probed: None,
+            attempt: Attempt::None,
+            fails: false,
+            marks: Vec::new(),
         };
         (path, Vec::new(), Exit::Jump(edge), Vec::new())
     }
@@ -231,12 +238,16 @@ impl Proof<'_, '_> {
             offset: self.heads[block].expect("paths begin at cut points"),
             state: assumed.state,
             frame: assumed.frame,
+            area: Frame::default(),
             conditions,
             progress: Progress::new(effects.len()),
             tables: Vec::new(),
             steps: 0,
             unspecified: 0,
             probed: None,
+            attempt: Attempt::None,
+            fails: false,
+            marks: Vec::new(),
         };
         (path, effects, meaning.exit, replaced)
     }
@@ -254,8 +265,12 @@ impl Proof<'_, '_> {
         work: &mut BTreeSet<Origin>,
     ) -> Result<(), Stopped> {
         let stack_pointer = self.around.code.machine.stack_pointer();
+        let has_atomic = effects.iter().any(|effect| matches!(effect, Effect::Atomic(_)));
         loop {
             let offset = path.offset;
+            if path.attempt == Attempt::Failed && self.try_again(&path, paths) {
+                return Ok(());
+            }
             let site = Site { block, offset };
             let failed = |failure: Failure| Stopped::Failure(site, failure);
             if (path.steps > 0 || block.is_none()) && self.is_head[offset as usize] {
@@ -273,6 +288,8 @@ impl Proof<'_, '_> {
             }
             let (decoded, len) = self.decode(offset).map_err(|fault| failed(fault.into()))?;
             let symbol = self.relocated(offset, len).map_err(Stopped::Feature)?;
+            let before_attempt = (has_atomic && !path.fails).then(|| path.mark());
+            let performed = path.progress.count();
             let at = At { base: self.around.base, offset: offset.into(), symbol };
             let mut step = Step {
                 terms: self.terms,
@@ -281,17 +298,39 @@ impl Proof<'_, '_> {
                 effects,
                 offset,
                 frame: &mut path.frame,
+                area: &mut path.area,
                 conditions: &mut path.conditions,
                 progress: &mut path.progress,
                 tables: &mut path.tables,
                 is_prologue: block.is_none(),
                 unspecified: &mut path.unspecified,
+                attempt: &mut path.attempt,
+                fails: std::mem::take(&mut path.fails),
+                forks: false,
+                locked: None,
+                is_vacuous: false,
+                status: None,
+                learned: None,
                 faults: Vec::new(),
                 failure: None,
             };
             let before = (path.state.general[stack_pointer], step.frame.lowest());
             let flow = decoded.step(&mut step, len as usize, at, &mut path.state);
-            let (faults, failure) = (step.faults, step.failure);
+            let (faults, failure, learned, forks) = (step.faults, step.failure, step.learned, step.forks);
+            if step.is_vacuous {
+                return Ok(());
+            }
+            if forks {
+                let marks = path.marks.clone();
+                // The path does not begin after its first instruction: it may be the head.
+                paths.extend(before_attempt.map(|at| Path { fails: true, marks, steps: at.steps - 1, ..at }));
+            }
+            if path.progress.count() != performed {
+                path.marks.clear();
+            }
+            if let Some(learned) = learned {
+                path.learn(self.terms, learned);
+            }
             if let Some(failure) = failure {
                 return if self.is_infeasible(&path.conditions) { Ok(()) } else { Err(failed(failure)) };
             }
@@ -328,9 +367,15 @@ impl Proof<'_, '_> {
                         }
                     }
                 }
+                Flow::Indirect(address) if matches!(exit, Exit::TailCall(_)) => {
+                    let end = End::TailCall(address);
+                    return self.finish(&path, effects, exit, replaced, end, work).map_err(|stop| stop.at(site));
+                }
                 Flow::Indirect(address) => {
                     return self.jump(path, address, exit, replaced, paths).map_err(failed);
                 }
+                // The exclusive store that fails on this path does not come.
+                Flow::Call(_) if path.attempt == Attempt::Failing => return Ok(()),
                 Flow::Call(callee) => {
                     let called = match block {
                         None => self.call_probe(&mut path, callee).map_err(Stop::from),
@@ -470,6 +515,10 @@ fn replace(terms: &mut Terms, with: &mut Substitution, effect: Effect) -> Effect
             arguments: call.arguments.into_iter().map(new).collect(),
             ..call
         }),
+        Effect::Atomic(atomic) => {
+            let (address, bits) = (new(atomic.address), new(atomic.new));
+            Effect::Atomic(clif::Atomic { address, new: bits, ..atomic })
+        }
         Effect::Fence => Effect::Fence,
     }
 }

@@ -1,7 +1,7 @@
 //! The state of a proof before the first path: meaning, convention, tables, and cut points.
 
 use crate::abi::{self, Place as Passing};
-use crate::clif::{self, BlockMeaning, Exit, Meaning};
+use crate::clif::{self, BlockMeaning, Exit, Meaning, parts};
 use crate::equal::Judge;
 use crate::error::{Fault, Feature};
 use crate::frame::Frame;
@@ -22,8 +22,24 @@ fn has_edge_to_entry(meaning: &Meaning) -> bool {
         Exit::Jump(edge) => Some(&edge.block) == entry,
         Exit::Branch { then, otherwise, .. } => [then, otherwise].iter().any(|edge| Some(&edge.block) == entry),
         Exit::Table { entries, default, .. } => entries.iter().chain([default]).any(|edge| Some(&edge.block) == entry),
-        Exit::Return(_) | Exit::Never => false,
+        Exit::Return(_) | Exit::TailCall(_) | Exit::Never => false,
     })
+}
+
+/// Returns `true` if a tail call has more than `bytes` bytes of stack arguments. The frame is then below the room for
+/// them, and so are its stack slots.
+///
+/// # Errors
+/// If the convention of a tail call is not known.
+fn grows(func: &Function, code: &Code<'_>, meaning: &Meaning, bytes: i64) -> Result<bool, Feature> {
+    for block in meaning.order.iter().filter_map(|&block| meaning.blocks[block].as_ref()) {
+        if let Exit::TailCall(call) = &block.exit
+            && abi::convention(code, &func.dfg.signatures[call.signature])?.stack_bytes > bytes
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns `true` if a block does nothing but jump.
@@ -56,7 +72,7 @@ impl<'a, 'j> Proof<'a, 'j> {
             return Err(Feature::Tables);
         }
         let machine = code.machine;
-        let convention = abi::convention(machine, &func.signature)?;
+        let convention = abi::convention(code, &func.signature)?;
         let (base, entry) = (terms.var("code", Sort::Bits(64)), machine.variables(terms, "in."));
         let unknown = machine.variables(terms, "?");
         let stack = entry.general[machine.stack_pointer()];
@@ -88,29 +104,34 @@ impl<'a, 'j> Proof<'a, 'j> {
                 entry_frame.store(terms, caller + offset, content);
             }
         }
-        let arguments: Vec<Term> = convention
-            .arguments
-            .iter()
-            .map(|passed| {
-                let whole = match passed.place {
-                    Passing::General(number) => entry.general[number],
-                    Passing::Vector(number) => entry.vector[number][0],
-                    Passing::Stack(offset) => {
-                        let content = entry_frame.load(terms, caller + offset, 8);
-                        content.expect("stack arguments are stored at the entry")
-                    }
-                };
-                terms.extract(whole, 0, passed.width)
-            })
-            .collect();
+        let mut arguments: Vec<Term> = Vec::new();
+        for passed in &convention.arguments {
+            let whole = match passed.place {
+                Passing::General(number) => entry.general[number],
+                Passing::Vector(number) => entry.vector[number][0],
+                Passing::Stack(offset) => {
+                    let content = entry_frame.load(terms, caller + offset, 8);
+                    content.expect("stack arguments are stored at the entry")
+                }
+            };
+            let part = terms.extract(whole, 0, passed.width);
+            match arguments.get_mut(passed.number) {
+                Some(low) => *low = terms.concat(part, *low),
+                None => arguments.push(part),
+            }
+        }
         let meaning = clif::meaning(terms, func, code, &arguments, &addresses)?;
         if has_edge_to_entry(&meaning) {
             return Err(Feature::Preamble("an edge to the entry block"));
         }
+        if !slots.is_empty() && grows(func, code, &meaning, convention.stack_bytes)? {
+            return Err(Feature::Preamble("a stack slot beside a tail call with more arguments"));
+        }
         let mut needed: SecondaryMap<Block, Vec<Term>> = SecondaryMap::new();
         let values = live::needed(func, &meaning.order)?;
         for &block in &meaning.order {
-            let mut names: Vec<Term> = values[block].iter().filter_map(|&value| meaning.values[value]).collect();
+            let known = values[block].iter().filter_map(|&value| meaning.values[value]);
+            let mut names: Vec<Term> = known.flat_map(|value| parts(terms, value)).collect();
             names.sort_unstable();
             names.dedup();
             needed[block] = names;
@@ -123,6 +144,7 @@ impl<'a, 'j> Proof<'a, 'j> {
             base,
             slots,
             caller,
+            area: convention.area.map(|(register, bytes)| (entry.general[register], bytes)),
             arguments_end: caller + convention.stack_bytes,
             pointers,
             literals,

@@ -1,6 +1,7 @@
 //! Ends of paths: the block in which the function continues, and its relation.
 
-use crate::clif::{Edge, Effect, Exit};
+use crate::atomic::settle;
+use crate::clif::{Call, Edge, Effect, Exit, parts};
 use crate::equal::simplified;
 use crate::error::Fault;
 use crate::path::{Failure, Path, distance, pass_over};
@@ -93,7 +94,10 @@ impl Proof<'_, '_> {
         end: End,
         work: &mut BTreeSet<Origin>,
     ) -> Result<(), Stop> {
-        let mut progress = path.progress.clone();
+        let (mut progress, mut attempt) = (path.progress.clone(), path.attempt);
+        if settle(self.terms, self.judge, effects, &path.conditions, &mut progress, &mut attempt)? {
+            return Ok(());
+        }
         pass_over(self.terms, self.judge, effects, &path.conditions, &mut progress, |_| false)?;
         if let Some(lowest) = path.probed {
             let pointer = path.state.general[self.around.code.machine.stack_pointer()];
@@ -122,6 +126,13 @@ impl Proof<'_, '_> {
                 let End::Return(address) = end else { return Err(Failure::from(Fault::Successor).into()) };
                 let results: Vec<Term> = results.iter().map(|&term| substitution.apply(self.terms, term)).collect();
                 Ok(self.check_return(path, address, &results)?)
+            }
+            Exit::TailCall(call) => {
+                let End::TailCall(target) = end else { return Err(Failure::from(Fault::Successor).into()) };
+                let mut new = |term: Term| substitution.apply(self.terms, term);
+                let arguments = call.arguments.iter().map(|&term| new(term)).collect();
+                let call = Call { callee: new(call.callee), arguments, ..call.clone() };
+                self.check_tail_call(path, target, &call)
             }
             Exit::Jump(edge) => self.enter(path, edge, replaced, end, work, depth),
             Exit::Branch { condition, then, otherwise } => {
@@ -186,6 +197,8 @@ impl Proof<'_, '_> {
         let parameters: Vec<Term> =
             self.func.dfg.block_params(edge.block).iter().filter_map(|&value| self.meaning.values[value]).collect();
         let passed: Vec<Term> = edge.arguments.iter().map(|&term| substitution.apply(self.terms, term)).collect();
+        let parameters: Vec<Term> = parameters.into_iter().flat_map(|value| parts(self.terms, value)).collect();
+        let passed: Vec<Term> = passed.into_iter().flat_map(|value| parts(self.terms, value)).collect();
         replaced.retain(|(variable, _)| !parameters.contains(variable));
         replaced.extend(parameters.into_iter().zip(passed));
         match self.heads[edge.block] {

@@ -1,5 +1,6 @@
 //! Traps: instructions that fault or trap where the function traps, with the code in the table.
 
+use crate::atomic::settle;
 use crate::clif::Effect;
 use crate::equal::Decision;
 use crate::error::Fault;
@@ -34,7 +35,11 @@ impl Proof<'_, '_> {
         if listed.is_empty() {
             return Err(Fault::UnlistedTrap.into());
         }
-        for index in path.progress.open() {
+        let (mut progress, mut attempt) = (path.progress.clone(), path.attempt);
+        if settle(self.terms, self.judge, effects, &path.conditions, &mut progress, &mut attempt)? {
+            return Ok(());
+        }
+        for index in progress.open() {
             match &effects[index] {
                 Effect::Load(load) if load.trap.is_none() => {}
                 Effect::TrapIf { condition, code } => {

@@ -25,6 +25,8 @@ fn compiler_with(target: &str, allocator: &str, mode: ValidateCode) -> Compiler 
     let settings = Settings::default().with(|settings| {
         settings.validate_code = mode;
         settings.regalloc_algorithm = allocator.into();
+        settings.enable_llvm_abi_extensions = true;
+        settings.enable_multi_ret_implicit_sret = true;
     });
     let triple = Triple::from_str(&format!("{target}-unknown-linux-gnu")).unwrap();
     Compiler::new(&triple, settings, &[]).unwrap()

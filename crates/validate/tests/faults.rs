@@ -28,8 +28,11 @@ fn reason_a64(word: u32, bit: u32) -> Option<&'static str> {
         21 if is_register => Some("bits that are not read"),
         4 if field(29, 1) == 1 && field(0, 5) == 31 => Some("a result in a register that is not read"),
         6 if is_memory || field(23, 6) == 0b10_0010 => Some("x29, which is equal to sp"),
-        24 if is_memory => Some("another form of an offset of zero"),
-        15 if is_memory => Some("an extension from 64 bits"),
+        23 | 24 if is_memory => Some("another form of an offset of zero"),
+        23 if field(24, 6) == 0b00_1000 => Some("an exclusive load without a store"),
+        13 if field(21, 8) == 0b0101_1001 && field(31, 1) == 0 => Some("an extension of 32 bits from as many or more"),
+        15 if is_memory || field(21, 8) == 0b0101_1001 => Some("an extension from 64 bits"),
+        5 | 10 | 11 if field(12, 20) == 0xd_5033 => Some("a barrier that orders more"),
         0..=15 if word >> 16 == 0 => Some("the number of a trap"),
         _ => None,
     }
@@ -45,13 +48,16 @@ fn reason_x64(code: &[u8], at: usize, bit: u32) -> Option<&'static str> {
         (0x40..=0x4f, 0x40..=0x4f) if before(1) != 0x0f => match (bit, code.get(at + 1), code.get(at + 2)) {
             (0, _, Some(address)) if address & 0xc7 == 0x05 => Some("REX.B, which an address without a base ignores"),
             (1, ..) => Some("REX.X, which has no field without an index"),
-            (2, Some(0x83 | 0xc1 | 0xc7 | 0xf7), _) => Some("REX.R, which an extension of the opcode ignores"),
+            (2, Some(0x0f), Some(0xc8..=0xcf)) => Some("REX.R, which an opcode with a register ignores"),
+            (2, Some(0x83 | 0xc1 | 0xc7 | 0xf7 | 0xff), _) => Some("REX.R, which an extension of the opcode ignores"),
             (3, ..) => Some("REX.W, where upper bits are not read"),
             _ => None,
         },
         (0x31, 0x33) | (0x33, 0x31) | (0x29, 0x28) | (0x01, 0x00) => {
             Some("another encoding, or bits that are not read")
         }
+        (0x24, 0x64 | 0xa4) => Some("a scale without an index"),
+        (0x39, 0x29 | 0x31 | 0x3b) => Some("a comparison of equality by another operation"),
         (0x01, 0x11) => Some("a carry that is clear"),
         (0x74 | 0x75, 0x76 | 0x77) => Some("a carry that is clear"),
         (0x50, 0x51 | 0x52 | 0x54) => Some("a register that fills the frame"),

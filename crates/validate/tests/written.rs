@@ -9,6 +9,7 @@ fn code<'a>(machine: Machine, bytes: &'a [u8], heads: &[u32]) -> Code<'a> {
         machine,
         features: Vec::new(),
         canonical_nans: false,
+        llvm_results: false,
         bytes,
         end: bytes.len() as u32,
         heads: (0..).map(Block::from_u32).zip(heads.iter().copied()).collect(),
@@ -25,7 +26,7 @@ fn verdict_on(text: &str, code: &Code<'_>) -> Verdict {
 }
 
 /// Returns the verdict on code of x86-64 for the only function of a text. Its only block begins at `head`.
-fn verdict(text: &str, bytes: &[u8], head: u32, callee: Option<u32>) -> Verdict {
+pub(crate) fn verdict(text: &str, bytes: &[u8], head: u32, callee: Option<u32>) -> Verdict {
     verdict_of_blocks(text, bytes, &[head], callee)
 }
 
@@ -37,7 +38,7 @@ fn verdict_of_blocks(text: &str, bytes: &[u8], heads: &[u32], callee: Option<u32
     verdict_on(text, &Code { relocations, ..code(Machine::X64, bytes, heads) })
 }
 
-fn fault(verdict: Verdict) -> Option<Fault> {
+pub(crate) fn fault(verdict: Verdict) -> Option<Fault> {
     match verdict {
         Verdict::Refuted(finding) | Verdict::NotProved(finding) => Some(finding.fault),
         Verdict::Proved | Verdict::OutOfScope(_) => None,
@@ -145,17 +146,17 @@ fn equal_sums_in_one_place_are_solved() {
 }
 
 /// Push of the frame pointer; its copy of the stack pointer.
-const PROLOGUE: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
+pub(crate) const PROLOGUE: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
 /// Pop of the frame pointer; return.
-const EPILOGUE: [u8; 2] = [0x5d, 0xc3];
+pub(crate) const EPILOGUE: [u8; 2] = [0x5d, 0xc3];
 
 /// Returns the verdict on a leaf of x86-64 whose block has these bytes.
-fn leaf(text: &str, body: &[u8]) -> Verdict {
+pub(crate) fn leaf(text: &str, body: &[u8]) -> Verdict {
     verdict(text, &[&PROLOGUE, body, &EPILOGUE].concat(), 4, None)
 }
 
 /// Returns the verdict on a leaf of AArch64 without a frame.
-fn words(text: &str, words: &[u32]) -> Verdict {
+pub(crate) fn words(text: &str, words: &[u32]) -> Verdict {
     let bytes: Vec<u8> = words.iter().chain(&[0xd65f_03c0]).flat_map(|word| word.to_le_bytes()).collect();
     verdict_on(text, &code(Machine::Aarch64, &bytes, &[0]))
 }
