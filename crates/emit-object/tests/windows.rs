@@ -228,9 +228,19 @@ fn tools() -> Option<&'static Tools> {
             eprintln!("SKIPPED: tests that run programs for Windows: no {tool}");
             return None;
         }
-        Some(Tools { prefix: Path::new(env!("CARGO_TARGET_TMPDIR")).join("wine") })
+        let prefix = wine_folder();
+        std::fs::create_dir_all(&prefix).expect("a folder");
+        Some(Tools { prefix })
     };
     TOOLS.get_or_init(find).as_ref()
+}
+
+/// Returns the folder of Wine's drives: `WINEPREFIX`, or the one that other tests use. Wine takes half a minute to fill it.
+fn wine_folder() -> PathBuf {
+    let folder = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let caches = || folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+    let shared = || Some(caches()?.join("kingpost-wine"));
+    folder("WINEPREFIX").or_else(shared).unwrap_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("wine"))
 }
 
 impl Tools {
