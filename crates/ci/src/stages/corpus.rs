@@ -79,12 +79,25 @@ fn vectors(session: &mut Session, tests: &[RunTest]) -> Result<()> {
         for registers in registers {
             let set = format!("regalloc_registers={registers}");
             let path = folder.path().to_str().context("the path of a folder")?;
-            test(session, &["--regalloc", "all", "--set", &set, path])?;
+            with_allocators(session, &["--set", &set, path].map(OsStr::new))?;
         }
     }
-    let few = ["--regalloc", "all", "--set", "regalloc_registers=few", "--target", "aarch64"];
+    let few = ["--set", "regalloc_registers=few", "--target", "aarch64"];
     let arm: Vec<&RunTest> = vectors.into_iter().filter(|test| test.targets.contains("aarch64")).collect();
-    test(session, &with_paths(&few, &arm)).map(drop)
+    with_allocators(session, &with_paths(&few, &arm))
+}
+
+/// Runs tests with every allocator in the deepest tier, and else each test with one allocator, in turns.
+fn with_allocators(session: &mut Session, words: &[&OsStr]) -> Result<()> {
+    if session.tier == Tier::Deep {
+        return test(session, &[&["--regalloc", "all"].map(OsStr::new), words].concat()).map(drop);
+    }
+    let allocators = allocators(session)?;
+    for (number, allocator) in (1..).zip(&allocators) {
+        let part = format!("{number}/{}", allocators.len());
+        test(session, &[&["--regalloc", allocator, "--shard", &part].map(OsStr::new), words].concat())?;
+    }
+    Ok(())
 }
 
 /// Returns a test with one target line in place of its own; the numbers of lines stay.
