@@ -297,8 +297,9 @@ fn cases(machine: &str) -> Vec<Case> {
         let bases = BASES.iter().find(|(with, _)| with == key).map_or(&[""][..], |(_, bases)| bases);
         for (base, value) in bases.iter().flat_map(|base| values(key).into_iter().map(move |value| (base, value))) {
             let words = format!("{base} {key}={value}");
-            let is_padding = *key == "bb_padding_log2_minus_one";
-            let (text, expected) = if is_padding { (BRANCH, 42) } else { (PROGRAM, EXPECTED) };
+            // Terms without a solver decide neither the traps of conversions from floats nor the ones of `i128`.
+            let is_simple = *key == "bb_padding_log2_minus_one" || *key == "validate_code" && value == "terms";
+            let (text, expected) = if is_simple { (BRANCH, 42) } else { (PROGRAM, EXPECTED) };
             cases.push(Case::new(words.trim(), text, expected));
         }
     }
