@@ -28,6 +28,8 @@ def version():
 def library(folder):
     """Returns the path of a shared library, which is linked into `folder` if necessary."""
     given = os.environ.get("KINGPOST_LIBRARY")
+    if given and not Path(given).is_file():
+        raise SystemExit(f"KINGPOST_LIBRARY: there is no file {given}")
     if given and not given.endswith(".a"):
         return Path(given)
     static = Path(given) if given else build()

@@ -6,6 +6,7 @@ use kingpost_ir::Function;
 use kingpost_mach::ModuleBuffer;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
@@ -152,6 +153,26 @@ fn a_server_without_memory_keeps_nothing() {
     let _: () = redis::cmd("CONFIG").arg(&limit).query(&mut connection).expect("configured");
     assert_eq!(compile(&store, &funcs), (expected.clone(), 0));
     assert_eq!(compile(&store, &funcs), (expected, funcs.len() as u64));
+}
+
+/// Checks that a server that takes connections and never answers is not asked for each function.
+#[test]
+fn a_silent_server_is_left_alone() {
+    let (funcs, listener) = (functions(), TcpListener::bind("127.0.0.1:0").expect("a port"));
+    let port = listener.local_addr().expect("an address").port();
+    let (expected, _) = compile(&compiler(), &funcs);
+    let clients = Arc::new(AtomicU64::new(0));
+    let counter = Arc::clone(&clients);
+    thread::spawn(move || {
+        let mut open = Vec::new();
+        for client in listener.incoming() {
+            open.push(client);
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    assert_eq!(compile(&cached(port), &funcs), (expected, 0));
+    let clients = clients.load(Ordering::Relaxed);
+    assert!((1..10).contains(&clients), "{clients} connections for {} functions", funcs.len());
 }
 
 #[test]

@@ -79,12 +79,16 @@ fn graph(problem: &Problem) -> Graph {
     let mut places = vec![0; problem.num_blocks()];
     problem.order.iter().enumerate().for_each(|(place, block)| places[block.index()] = place);
     let place = |block: Block| places[block.index()];
-    let loops: Vec<(usize, usize)> = problem
-        .edges()
-        .map(|edge| problem.edge(edge))
-        .map(|edge| (place(edge.to), place(edge.from)))
-        .filter(|(to, from)| to <= from)
-        .collect();
+    // The last block of the loop that begins at a block.
+    let mut ends: Vec<Option<usize>> = vec![None; places.len()];
+    for edge in problem.edges().map(|edge| problem.edge(edge)) {
+        let (to, from) = (place(edge.to), place(edge.from));
+        if to <= from {
+            ends[to] = ends[to].max(Some(from));
+        }
+    }
+    // Headers and last blocks of the loops around a block.
+    let mut around: Vec<(usize, usize)> = Vec::new();
     let mut graph = Graph::default();
     for &block in &problem.order {
         let (at, first) = (place(block), graph.lines.len());
@@ -93,16 +97,14 @@ fn graph(problem: &Problem) -> Graph {
         line(format!("{block}({}):", params.join(", ")), true);
         problem.insts(block).for_each(|inst| line(format!("{inst}:{}", display_inst(problem, inst)), false));
         let edges = problem.succs(block).iter().map(|&edge| problem.edge(edge).to);
-        let mut headers: Vec<usize> =
-            loops.iter().filter(|(to, from)| (*to..=*from).contains(&at)).map(|(to, _)| *to).collect();
-        headers.sort_unstable();
-        headers.dedup();
+        around.retain(|&(_, end)| at <= end);
+        around.extend(ends[at].map(|end| (at, end)));
         graph.blocks.push(GraphBlock {
             name: block.to_string(),
             lines: first..graph.lines.len(),
             frequency: Some(problem.freq(block).0 as f64 / Freq::ENTRY.0 as f64),
-            loop_depth: headers.len() as u32,
-            loop_header: headers.last().copied(),
+            loop_depth: around.len() as u32,
+            loop_header: around.last().map(|&(header, _)| header),
             is_cold: false,
             edges: edges.map(|to| GraphEdge { to: place(to), when: String::new(), is_back: place(to) <= at }).collect(),
         });

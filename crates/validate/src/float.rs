@@ -52,7 +52,8 @@ pub(crate) fn chosen(
 }
 
 /// Returns `true` unless code for an operation is a call, or neither terms nor a solver decide it: divisions of `i128`, the
-/// upper halves of its products, its conversions to and from floats, and on x86-64 the conversion of a double to an unsigned integer of 64 bits.
+/// upper halves of its products, its conversions to and from floats, and on x86-64 the conversion of a double to an
+/// unsigned integer of 64 bits.
 pub(crate) fn has_instruction(machine: Machine, operation: &Operation, operands: &[Operand]) -> bool {
     let bits = operands.first().map_or(0, |operand| operand.ty.bits());
     let is_pair = operation.ty.bits() == 128 || bits == 128;

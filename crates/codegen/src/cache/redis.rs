@@ -1,11 +1,11 @@
 //! A store on a Redis server, which machines share.
 //!
 //! An entry is the value of the key `kingpost:` followed by 32 digits. The server bounds the memory of all entries itself,
-//! by `maxmemory` with the policy `allkeys-lru`. While it cannot be reached, every entry is a miss, and each second one
-//! thread tries to connect again.
+//! by `maxmemory` with the policy `allkeys-lru`. While it does not answer, every entry is a miss. One thread tries again
+//! after a second, and after twice the time since the last attempt if that fails, up to a minute.
 
 use super::store::{Key, Store};
-use redis::{Client, Connection, FromRedisValue, RedisResult};
+use redis::{Client, Connection, FromRedisValue, RedisError, RedisResult};
 use std::fmt;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 /// Time limit of connecting, of a request and of its answer.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// Time between a failure to connect and the next attempt.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Shortest and longest time between a failure and the next attempt to connect.
+const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(64)];
 
 /// A store on a Redis server. Each thread that waits for an answer has a connection.
 ///
@@ -34,8 +34,8 @@ pub struct Redis {
 struct State {
     /// Open connections that no thread uses.
     idle: Vec<Connection>,
-    /// Time of the next attempt to connect, after a failure.
-    next_attempt: Option<Instant>,
+    /// The last failure, if no answer came since: the time of the next attempt to connect, and the pause before it.
+    failure: Option<(Instant, Duration)>,
 }
 
 impl fmt::Debug for Redis {
@@ -79,33 +79,42 @@ impl Redis {
     /// Returns the answer to a command on this connection, which is kept unless it is broken.
     fn ask_on<T: FromRedisValue>(&self, mut connection: Connection, command: &redis::Cmd) -> RedisResult<T> {
         let answer = command.query(&mut connection);
-        // After a time limit the connection would give the old answer to the next command.
-        if !answer.as_ref().is_err_and(|error| error.is_unrecoverable_error() || error.is_io_error()) {
-            self.state().idle.push(connection);
+        match &answer {
+            // After a time limit the connection would give the old answer to the next command.
+            Err(error) if error.is_unrecoverable_error() || error.is_io_error() => self.failed(error),
+            _ => {
+                let mut state = self.state();
+                state.idle.push(connection);
+                state.failure = None;
+            }
         }
         answer
     }
 
     fn connect(&self) -> RedisResult<Connection> {
         let now = Instant::now();
-        {
-            let mut state = self.state();
-            if state.next_attempt.is_some_and(|next| now < next) {
-                return Err((redis::ErrorKind::Io, "the server could not be reached a moment ago").into());
+        if let Some((next, pause)) = &mut self.state().failure {
+            if now < *next {
+                return Err((redis::ErrorKind::Io, "the server did not answer a moment ago").into());
             }
             // Other threads do not wait for the same server meanwhile.
-            state.next_attempt = state.next_attempt.map(|_| now + PAUSE + TIMEOUT);
+            *next = now + *pause + TIMEOUT;
         }
         let connection = self.client.get_connection_with_timeout(TIMEOUT).and_then(|connection| {
             connection.set_read_timeout(Some(TIMEOUT))?;
             connection.set_write_timeout(Some(TIMEOUT))?;
             Ok(connection)
         });
-        if let Err(error) = &connection {
-            log::warn!("cache: {error}");
-        }
-        self.state().next_attempt = connection.as_ref().err().map(|_| Instant::now() + PAUSE);
-        connection
+        connection.inspect_err(|error| self.failed(error))
+    }
+
+    /// Records that the server did not answer.
+    fn failed(&self, error: &RedisError) {
+        log::warn!("cache: {error}");
+        let [shortest, longest] = PAUSES;
+        let mut state = self.state();
+        let pause = state.failure.map_or(shortest, |(_, pause)| longest.min(2 * pause));
+        state.failure = Some((Instant::now() + pause, pause));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
