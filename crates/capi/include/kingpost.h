@@ -113,6 +113,16 @@ enum {
     KP_EXPORT = 4
 };
 
+/* Use of a data object. */
+enum {
+    /* Contents that never change. */
+    KP_DATA_READ_ONLY = 0,
+    /* Contents that the program may change. */
+    KP_DATA_WRITABLE = 1,
+    /* A copy for each thread, which the thread may change. */
+    KP_DATA_THREAD_LOCAL = 2
+};
+
 /* Types: integers, floats and vectors. A vector of 2^N lanes is its lane type plus 16 times N. */
 enum {
     /* The opcode and the operands determine the type. */
@@ -687,11 +697,18 @@ kp_status kp_module_free(kp_module module, kp_error *error);
 kp_status kp_module_declare_function(kp_module module, const char *name, uint32_t linkage,
     const char *signature, kp_function *function, kp_error *error);
 
-/* Declares a data object. `writable` and `tls` are 0 or 1; with `tls` each thread has its own copy. A second declaration of a name returns the first one's object and merges the
- * linkage.
+/* Declares a function without a name, which only this module can refer to. */
+kp_status kp_module_declare_anonymous_function(kp_module module, const char *signature,
+    kp_function *function, kp_error *error);
+
+/* Declares a data object. `kind` is `KP_DATA_READ_ONLY` and so on. A second declaration of a name returns the
+ * first one's object, merges the linkage, and makes it writable if either declaration does.
  */
-kp_status kp_module_declare_data(kp_module module, const char *name, uint32_t linkage, uint32_t writable,
-    uint32_t tls, kp_data *data, kp_error *error);
+kp_status kp_module_declare_data(kp_module module, const char *name, uint32_t linkage, uint32_t kind,
+    kp_data *data, kp_error *error);
+
+/* Declares a data object without a name, which only this module can refer to. */
+kp_status kp_module_declare_anonymous_data(kp_module module, uint32_t kind, kp_data *data, kp_error *error);
 
 /* Finds the function that is declared with this name. */
 kp_status kp_module_find_function(kp_module module, const char *name, kp_function *function, kp_error *error);
@@ -783,6 +800,7 @@ kp_status kp_module_stack_map_at(kp_module module, const void *return_address, k
     size_t capacity, size_t *count, uint32_t *body_offset, kp_error *error);
 
 /* Stores the name of the function whose loaded code contains an address, and the offset of the address in it.
+ * `name` may be null, for collectors that walk frames and only need to know whether there is a function.
  *
  * Ownership: the caller frees the buffer with `kp_buffer_free`.
  */
@@ -854,11 +872,6 @@ kp_value kp_use_variable(kp_builder builder, kp_variable variable);
 /* Creates a stack slot of `bytes` bytes, aligned to `align` bytes, a power of two. */
 kp_slot kp_create_stack_slot(kp_builder builder, uint32_t bytes, uint32_t align);
 
-/* Sets the source location of instructions that are added from now on: a number of the front end, for instance a
- * line.
- */
-void kp_set_source_location(kp_builder builder, uint32_t location);
-
 /* Returns a callee for calls of a function of the module. */
 kp_callee kp_import_function(kp_builder builder, kp_function function);
 
@@ -871,8 +884,36 @@ uint32_t kp_value_type(kp_builder builder, kp_value value);
 /* Returns a result of the last instruction; for calls with several results. `index` counts from 0. */
 kp_value kp_result(kp_builder builder, uint32_t index);
 
+/* ---- Facts for debuggers and collectors about a function that is built: source lines, names, and stack maps ---- */
+
+/* Sets the source location of instructions that are added from now on: a number of the front end, for instance a
+ * line.
+ */
+void kp_set_source_location(kp_builder builder, uint32_t location);
+
+/* Sets the name that a variable has in the source, before the variable gets its first value. With the setting
+ * `debug_values`, debuggers show it.
+ */
+void kp_set_variable_name(kp_builder builder, kp_variable variable, const char *name);
+
+/* Records that a value is the value of a variable with this name in the source, from its definition to the
+ * definition of the next value with the name. A function with names has no other variables in debuggers; without
+ * names, each value is one.
+ */
+void kp_set_value_name(kp_builder builder, kp_value value, const char *name);
+
+/* Makes the values of a variable appear in the stack maps of the calls during which they are live, so that a
+ * collector can find and update them. Comes before the variable gets its first value.
+ */
+void kp_variable_needs_stack_map(kp_builder builder, kp_variable variable);
+
+/* Makes a value appear in the stack maps of the calls during which it is live. Values that are computed from it,
+ * such as addresses of fields, are not updated.
+ */
+void kp_value_needs_stack_map(kp_builder builder, kp_value value);
+
 /* Adds a reference to the stack map of the last instruction, a call: a moving collector finds it in the stack
- * slot, at `offset` bytes, during the call.
+ * slot, at `offset` bytes, during the call. For references that the front end keeps in slots itself.
  */
 void kp_add_stack_map(kp_builder builder, kp_slot slot, uint32_t offset, uint32_t ty);
 

@@ -90,14 +90,16 @@ entries! {
     }
 
     /// Stores the name of the function whose loaded code contains an address, and the offset of the address in it.
+    /// `name` may be null, for collectors that walk frames and only need to know whether there is a function.
     ///
     /// Ownership: the caller frees the buffer with `kp_buffer_free`.
     fn kp_module_function_at(module: Handle<Module>, address: Address, name: Out<'_, Handle<Buffer>>, offset: Out<'_, usize>; error) {
-        let name = name.required("name")?;
         module.with(|module| {
             let found = module.jit()?.function_at(address.number());
             let (symbol, at) = found.ok_or_else(|| Failure::new(Status::Name, "no loaded function contains the address"))?;
-            name.put(Buffer::create(symbol.to_string().trim_start_matches('%').into())?);
+            if let Ok(name) = name.required("name") {
+                name.put(Buffer::create(symbol.to_string().trim_start_matches('%').into())?);
+            }
             offset.put(at);
             Ok(())
         })

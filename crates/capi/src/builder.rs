@@ -14,8 +14,7 @@ use kingpost::codegen::module::FuncId;
 use kingpost::ir::cranelift_entity::EntityRef;
 use kingpost::ir::extfunc::FuncName;
 use kingpost::ir::frontend::{FrontendContext, FunctionBuilder, Suspended, Variable};
-use kingpost::ir::function::{SourceLoc, UserStackMapEntry};
-use kingpost::ir::{Block, FuncRef, Function, GlobalValue, SigRef, StackSlot, Type, Value};
+use kingpost::ir::{Block, FuncRef, Function, GlobalValue, SigRef, StackSlot, Type, Value, ValueLabel};
 use kingpost::reader::parse_signature;
 use std::collections::HashMap;
 
@@ -37,10 +36,19 @@ pub struct Builder {
 struct State {
     /// Whether each block is sealed, as far as it was asked for.
     sealed: Vec<bool>,
-    variables: Vec<Type>,
+    variables: Vec<Declared>,
     globals: HashMap<u64, GlobalValue>,
+    /// Labels of values by name.
+    labels: HashMap<String, ValueLabel>,
     /// Results of the last instruction.
     results: Vec<Value>,
+}
+
+/// A declared variable.
+struct Declared {
+    ty: Type,
+    /// Whether the variable was assigned or read. Its name and its stack maps are fixed then.
+    is_touched: bool,
 }
 
 static BUILDERS: Table<Builder> = Table::new();
@@ -106,10 +114,37 @@ impl Building<'_> {
         }
     }
 
-    fn variable(&self, variable: Handle<VariableItem>) -> Result<(Variable, Type), Failure> {
+    fn variable(&mut self, variable: Handle<VariableItem>) -> Result<(Variable, &mut Declared), Failure> {
         let index = items::index(variable, self.tag)?;
-        let ty = self.state.variables.get(index).ok_or_else(items::foreign::<VariableItem>)?;
-        Ok((Variable::new(index), *ty))
+        let declared = self.state.variables.get_mut(index).ok_or_else(items::foreign::<VariableItem>)?;
+        Ok((Variable::new(index), declared))
+    }
+
+    /// Returns a variable that has no value yet.
+    pub(crate) fn untouched(&mut self, variable: Handle<VariableItem>) -> Result<Variable, Failure> {
+        match self.variable(variable)? {
+            (variable, Declared { is_touched: false, .. }) => Ok(variable),
+            (variable, _) => Err(invalid(format!("{variable} has a value already"))),
+        }
+    }
+
+    /// Returns a variable that is assigned or read.
+    fn touched(&mut self, variable: Handle<VariableItem>) -> Result<Variable, Failure> {
+        let (variable, declared) = self.variable(variable)?;
+        declared.is_touched = true;
+        Ok(variable)
+    }
+
+    pub(crate) fn variable_type(&self, variable: Variable) -> Type {
+        self.state.variables[variable.index()].ty
+    }
+
+    /// Returns the label of values with this name.
+    pub(crate) fn label(&mut self, name: &str) -> ValueLabel {
+        match self.state.labels.get(name) {
+            Some(&label) => label,
+            None => *self.state.labels.entry(name.into()).or_insert(self.builder.create_value_label(name)),
+        }
     }
 
     pub(crate) fn slot(&self, slot: Handle<SlotItem>) -> Result<StackSlot, Failure> {
@@ -333,13 +368,13 @@ entries! {
     fn kp_declare_variable[b](ty: u32) -> Handle<VariableItem> {
         let ty = tables::type_of(ty)?;
         let variable = b.builder.declare_var(ty);
-        b.state.variables.push(ty);
+        b.state.variables.push(Declared { ty, is_touched: false });
         Ok(b.handle(variable))
     }
 
     /// Assigns a value to a variable in the current block.
     fn kp_define_variable[b](variable: Handle<VariableItem>, value: Handle<ValueItem>) {
-        let ((variable, _), value) = (b.variable(variable)?, b.value(value)?);
+        let (value, variable) = (b.value(value)?, b.touched(variable)?);
         if b.builder.current_block().is_none() {
             return Err(invalid("no block was switched to"));
         }
@@ -348,7 +383,7 @@ entries! {
 
     /// Returns the value of a variable in the current block; zero if none was assigned.
     fn kp_use_variable[b](variable: Handle<VariableItem>) -> Handle<ValueItem> {
-        let (variable, _) = b.variable(variable)?;
+        let variable = b.touched(variable)?;
         if b.builder.current_block().is_none() {
             return Err(invalid("no block was switched to"));
         }
@@ -363,13 +398,6 @@ entries! {
         }
         let slot = b.builder.create_stack_slot(bytes, align);
         Ok(b.handle(slot))
-    }
-
-    /// Sets the source location of instructions that are added from now on: a number of the front end, for instance a
-    /// line.
-    fn kp_set_source_location[b](location: u32) {
-        b.builder.set_srcloc(SourceLoc(location));
-        Ok(())
     }
 
     /// Returns a callee for calls of a function of the module.
@@ -405,20 +433,5 @@ entries! {
                 Err(Failure::argument(format!("the last instruction has {count} results, and none with index {index}")))
             }
         }
-    }
-
-    /// Adds a reference to the stack map of the last instruction, a call: a moving collector finds it in the stack
-    /// slot, at `offset` bytes, during the call.
-    fn kp_add_stack_map[b](slot: Handle<SlotItem>, offset: u32, ty: u32) {
-        let (slot, ty) = (b.slot(slot)?, tables::type_of(ty)?);
-        let current = b.builder.current_block();
-        let func = &mut *b.builder.func;
-        let last = current.filter(|&block| func.layout.is_block_inserted(block));
-        let last = last.and_then(|block| func.layout.last_inst(block));
-        let Some(call) = last.filter(|&last| func.dfg.opcode(last).is_call()) else {
-            return Err(invalid("the last instruction is no call"));
-        };
-        func.stack_maps.entry(call).or_default().push(UserStackMapEntry { ty, slot, offset });
-        Ok(())
     }
 }

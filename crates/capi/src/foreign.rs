@@ -76,6 +76,14 @@ impl<'a> Text<'a> {
     pub(crate) fn required(self, name: &str) -> Result<&'a str, Failure> {
         self.get(name)?.ok_or_else(|| Failure::argument(format!("`{name}` is a null pointer")))
     }
+
+    /// Returns the text of an argument that may be neither null nor empty.
+    pub(crate) fn not_empty(self, name: &str) -> Result<&'a str, Failure> {
+        match self.required(name)? {
+            "" => Err(Failure::argument(format!("`{name}` is empty"))),
+            text => Ok(text),
+        }
+    }
 }
 
 /// Elements of an array, whose length is another argument.

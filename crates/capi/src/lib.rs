@@ -18,6 +18,7 @@
 //! | `module.rs` | modules in memory and as objects |
 //! | `text.rs` | functions and data in the text form |
 //! | `builder.rs` | functions that are built: blocks, variables, and what they refer to |
+//! | `annotations.rs` | source lines, names and stack maps of functions that are built |
 //! | `instructions.rs` | one function for each form of instructions |
 //! | `tables.rs` | numbers of types, opcodes, conditions and flags |
 //! | `allocator.rs` | allocators of the caller; allocation and checking of `.ra` text |
@@ -30,6 +31,7 @@
 
 mod addresses;
 mod allocator;
+mod annotations;
 mod buffer;
 mod builder;
 mod config;
@@ -48,6 +50,7 @@ mod version;
 
 pub use addresses::*;
 pub use allocator::*;
+pub use annotations::*;
 pub use buffer::*;
 pub use builder::*;
 pub use config::*;

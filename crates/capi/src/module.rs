@@ -96,19 +96,11 @@ fn linkage(number: u32) -> Result<Linkage, Failure> {
     known.ok_or_else(|| Failure::argument(format!("`linkage` is {number}; the largest linkage is 4, `KP_EXPORT`")))
 }
 
-/// Returns the boolean of an argument that is 0 or 1.
-fn boolean(number: u32, name: &str) -> Result<bool, Failure> {
-    match number {
-        0 => Ok(false),
-        1 => Ok(true),
-        _ => Err(Failure::argument(format!("`{name}` is {number}, not 0 or 1"))),
-    }
-}
-
-/// Returns a name that is not empty.
-fn name(text: Text<'_>) -> Result<&str, Failure> {
-    let name = text.required("name")?;
-    if name.is_empty() { Err(Failure::argument("`name` is empty")) } else { Ok(name) }
+/// Returns the use of a data object with this number.
+fn data_kind(number: u32) -> Result<DataKind, Failure> {
+    let all = [DataKind::ReadOnly, DataKind::Writable, DataKind::ThreadLocal];
+    let known = all.get(number as usize).copied();
+    known.ok_or_else(|| Failure::argument(format!("`kind` is {number}; the largest kind is 2, `KP_DATA_THREAD_LOCAL`")))
 }
 
 /// A pointer in a data object to a function or another data object.
@@ -170,7 +162,7 @@ entries! {
     fn kp_module_declare_function(
         module: Handle<Module>, name: Text<'_>, linkage: u32, signature: Text<'_>, function: Out<'_, Handle<FunctionItem>>; error
     ) {
-        let (name, linkage, text) = (self::name(name)?, self::linkage(linkage)?, signature.required("signature")?);
+        let (name, linkage, text) = (name.not_empty("name")?, self::linkage(linkage)?, signature.required("signature")?);
         module.with(|module| {
             let tag = module.tag;
             let declared = module.open()?;
@@ -181,21 +173,40 @@ entries! {
         })
     }
 
-    /// Declares a data object. `writable` and `tls` are 0 or 1; with `tls` each thread has its own copy. A second declaration of a name returns the first one's object and merges the
-    /// linkage.
-    fn kp_module_declare_data(
-        module: Handle<Module>, name: Text<'_>, linkage: u32, writable: u32, tls: u32, data: Out<'_, Handle<DataItem>>; error
+    /// Declares a function without a name, which only this module can refer to.
+    fn kp_module_declare_anonymous_function(
+        module: Handle<Module>, signature: Text<'_>, function: Out<'_, Handle<FunctionItem>>; error
     ) {
-        let (name, linkage) = (self::name(name)?, self::linkage(linkage)?);
-        let kind = match (boolean(writable, "writable")?, boolean(tls, "tls")?) {
-            (_, true) => DataKind::ThreadLocal,
-            (true, false) => DataKind::Writable,
-            (false, false) => DataKind::ReadOnly,
-        };
+        let text = signature.required("signature")?;
+        module.with(|module| {
+            let tag = module.tag;
+            let declared = module.open()?;
+            let signature = parse_signature(text, declared.compiler().call_conv())?;
+            function.put(items::handle(tag, declared.declare_anonymous_function(&signature).index()));
+            Ok(())
+        })
+    }
+
+    /// Declares a data object. `kind` is `KP_DATA_READ_ONLY` and so on. A second declaration of a name returns the
+    /// first one's object, merges the linkage, and makes it writable if either declaration does.
+    fn kp_module_declare_data(
+        module: Handle<Module>, name: Text<'_>, linkage: u32, kind: u32, data: Out<'_, Handle<DataItem>>; error
+    ) {
+        let (name, linkage, kind) = (name.not_empty("name")?, self::linkage(linkage)?, data_kind(kind)?);
         module.with(|module| {
             let tag = module.tag;
             let id = module.open()?.declare_data(name, linkage, kind)?;
             data.put(items::handle(tag, id.index()));
+            Ok(())
+        })
+    }
+
+    /// Declares a data object without a name, which only this module can refer to.
+    fn kp_module_declare_anonymous_data(module: Handle<Module>, kind: u32, data: Out<'_, Handle<DataItem>>; error) {
+        let kind = data_kind(kind)?;
+        module.with(|module| {
+            let tag = module.tag;
+            data.put(items::handle(tag, module.open()?.declare_anonymous_data(kind).index()));
             Ok(())
         })
     }
@@ -252,7 +263,7 @@ entries! {
     /// Sets the address of an imported symbol of a module in memory, for definitions that are loaded later. Symbols
     /// that are not set are looked up in the process and its shared libraries.
     fn kp_module_set_symbol(module: Handle<Module>, name: Text<'_>, address: Address; error) {
-        let name = self::name(name)?;
+        let name = name.not_empty("name")?;
         if address.number() == 0 {
             return Err(Failure::argument("`address` is a null pointer"));
         }

@@ -1,6 +1,8 @@
-//! Tests of the interface from outside: the header, programs in C, and the cost.
+//! Tests of the interface from outside: the header, programs in C and Python, their use of memory, and the cost.
 
 mod cost;
 mod header;
+mod memory;
 mod programs;
 mod python;
+mod sprig;

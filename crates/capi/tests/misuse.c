@@ -138,15 +138,19 @@ static void declarations(void) {
     WANT(KP_ERROR_TEXT, "calling convention", kp_module_declare_function(module, "g", KP_EXPORT, "() stdcall", &function, &error));
     WANT(KP_ERROR_MODULE, "is declared as", kp_module_declare_function(module, "f", KP_EXPORT, "()", &function, &error));
     WANT(KP_ERROR_HANDLE, "is null", kp_module_declare_function(no_module, "f", KP_EXPORT, "()", &function, &error));
-    WANT(KP_ERROR_MODULE, "something else", kp_module_declare_data(module, "f", KP_EXPORT, 0, 0, &data, &error));
-    WANT(KP_ERROR_ARGUMENT, "`writable` is 2", kp_module_declare_data(module, "d", KP_EXPORT, 2, 0, &data, &error));
-    WANT(KP_ERROR_ARGUMENT, "`tls` is 7", kp_module_declare_data(module, "d", KP_EXPORT, 0, 7, &data, &error));
+    WANT(KP_ERROR_MODULE, "something else", kp_module_declare_data(module, "f", KP_EXPORT, KP_DATA_READ_ONLY, &data, &error));
+    WANT(KP_ERROR_ARGUMENT, "`kind` is 3", kp_module_declare_data(module, "d", KP_EXPORT, 3, &data, &error));
+    WANT(KP_ERROR_ARGUMENT, "`kind` is 7", kp_module_declare_anonymous_data(module, 7, &data, &error));
+    WANT(KP_ERROR_HANDLE, "is null", kp_module_declare_anonymous_data(no_module, KP_DATA_WRITABLE, &data, &error));
+    WANT(KP_ERROR_HANDLE, "is null", kp_module_declare_anonymous_function(no_module, "()", &function, &error));
+    WANT(KP_ERROR_ARGUMENT, "`signature` is a null pointer", kp_module_declare_anonymous_function(module, NULL, &function, &error));
+    WANT(KP_ERROR_TEXT, "unknown type `i65`", kp_module_declare_anonymous_function(module, "(i65)", &function, &error));
     WANT(KP_ERROR_NAME, "no function is called `g`", kp_module_find_function(module, "g", &function, &error));
     WANT(KP_ERROR_NAME, "no data object is called `g`", kp_module_find_data(module, "g", &data, &error));
 
-    MUST(kp_module_declare_data(module, "d", KP_EXPORT, 0, 0, &data, &error));
-    MUST(kp_module_declare_data(module, "e", KP_IMPORT, 0, 0, &imported_data, &error));
-    MUST(kp_module_declare_data(other, "d", KP_EXPORT, 0, 0, &foreign, &error));
+    MUST(kp_module_declare_data(module, "d", KP_EXPORT, KP_DATA_READ_ONLY, &data, &error));
+    MUST(kp_module_declare_data(module, "e", KP_IMPORT, KP_DATA_READ_ONLY, &imported_data, &error));
+    MUST(kp_module_declare_data(other, "d", KP_EXPORT, KP_DATA_READ_ONLY, &foreign, &error));
     WANT(KP_ERROR_HANDLE, "is null", kp_module_define_data(module, no_data, some, 8, 8, 8, NULL, 0, &error));
     WANT(KP_ERROR_HANDLE, "does not belong", kp_module_define_data(module, foreign, some, 8, 8, 8, NULL, 0, &error));
     WANT(KP_ERROR_ARGUMENT, "`size` is 4", kp_module_define_data(module, data, some, 8, 4, 8, NULL, 0, &error));
@@ -181,7 +185,7 @@ static void declarations(void) {
     WANT(KP_ERROR_NAME, "not loaded", kp_module_function_address(module, function, &address, &error));
     WANT(KP_ERROR_NAME, "not loaded", kp_module_data_address(module, data, &address, &error));
     WANT(KP_ERROR_NAME, "contains the address", kp_module_function_at(module, some, &buffer, NULL, &error));
-    WANT(KP_ERROR_ARGUMENT, "`name` is a null pointer", kp_module_function_at(module, some, NULL, NULL, &error));
+    WANT(KP_ERROR_NAME, "contains the address", kp_module_function_at(module, some, NULL, NULL, &error));
     WANT(KP_ERROR_HANDLE, "is null", kp_module_trap_at(no_module, some, NULL, &error));
     WANT(KP_ERROR_MODULE, "not code in memory", kp_module_stack_map_at(object, some, NULL, 0, NULL, NULL, &error));
 
@@ -193,6 +197,8 @@ static void declarations(void) {
     MUST(kp_module_object(object, &buffer, &error));
     WANT(KP_ERROR_MODULE, "was taken", kp_module_object(object, &stale, &error));
     WANT(KP_ERROR_MODULE, "was taken", add(object, "function %f() { block0: return }"));
+    WANT(KP_ERROR_MODULE, "was taken", kp_module_declare_anonymous_function(object, "()", &function, &error));
+    WANT(KP_ERROR_MODULE, "was taken", kp_module_declare_anonymous_data(object, KP_DATA_READ_ONLY, &data, &error));
     WANT(KP_ERROR_MODULE, "was taken", kp_module_declare_function(object, "f", KP_EXPORT, "()", &function, &error));
     WANT(KP_ERROR_SYSTEM, "/nonexistent/f.o", kp_buffer_write(buffer, "/nonexistent/f.o", &error));
     WANT(KP_ERROR_ARGUMENT, "`path` is a null pointer", kp_buffer_write(buffer, NULL, &error));
@@ -331,6 +337,19 @@ static void building(void) {
     BUILD(KP_ERROR_INVALID, "first block", kp_ins_jump(b, entry, NULL, 0));
     BUILD(KP_ERROR_INVALID, "cannot hold", (variable = kp_declare_variable(b, KP_I64), kp_define_variable(b, variable, y)));
     BUILD(KP_ERROR_ARGUMENT, "is no type", kp_declare_variable(b, KP_INFER));
+    BUILD(KP_ERROR_INVALID, "has a value already",
+        (variable = kp_declare_variable(b, KP_I64), kp_define_variable(b, variable, x), kp_set_variable_name(b, variable, "n")));
+    BUILD(KP_ERROR_INVALID, "has a value already",
+        (variable = kp_declare_variable(b, KP_I64), kp_use_variable(b, variable), kp_variable_needs_stack_map(b, variable)));
+    BUILD(KP_ERROR_INVALID, "16 bytes", kp_variable_needs_stack_map(b, kp_declare_variable(b, KP_I8X16 + 16)));
+    BUILD(KP_ERROR_HANDLE, "variable does not belong", kp_set_variable_name(b, foreign_variable, "n"));
+    BUILD(KP_ERROR_HANDLE, "variable does not belong", kp_variable_needs_stack_map(b, foreign_variable));
+    BUILD(KP_ERROR_ARGUMENT, "`name` is empty", kp_set_variable_name(b, kp_declare_variable(b, KP_I64), ""));
+    BUILD(KP_ERROR_ARGUMENT, "`name` is a null pointer", kp_set_variable_name(b, kp_declare_variable(b, KP_I64), NULL));
+    BUILD(KP_ERROR_ARGUMENT, "`name` is a null pointer", kp_set_value_name(b, x, NULL));
+    BUILD(KP_ERROR_ARGUMENT, "`name` is empty", kp_set_value_name(b, x, ""));
+    BUILD(KP_ERROR_HANDLE, "value is null", kp_set_value_name(b, no_value, "n"));
+    BUILD(KP_ERROR_HANDLE, "value does not belong", kp_value_needs_stack_map(b, foreign));
     BUILD(KP_ERROR_INVALID, "is no call", kp_add_stack_map(b, kp_create_stack_slot(b, 8, 8), 0, KP_I64));
     BUILD(KP_ERROR_INVALID, "key 3 occurs twice",
         (blocks[0] = kp_create_block(b), blocks[1] = blocks[0], kp_ins_switch(b, x, blocks[0], keys, blocks, 2),

@@ -109,7 +109,7 @@ static void data_and_calls(void) {
     MUST(kp_module_find_function(module, "twice", &own, &error));
     MUST(kp_module_declare_function(module, "plus", KP_IMPORT, "(i64) -> i64", &imported, &error));
     MUST(kp_module_add_lookup(module, find, &lookups, &error));
-    MUST(kp_module_declare_data(module, "table", KP_LOCAL, 0, 0, &table, &error));
+    MUST(kp_module_declare_data(module, "table", KP_LOCAL, KP_DATA_READ_ONLY, &table, &error));
     memset(pointers, 0, sizeof pointers);
     pointers[0].function = own;
     pointers[1].function = imported;
@@ -170,6 +170,44 @@ static void tables(void) {
     }
     printf("tables: %s, %s, %d stack map of type %s\n", found == at && at > 10 ? "named" : "unnamed",
         traps > 0 ? "a trap" : "no trap", (int)maps, type == KP_I64 ? "i64" : "?");
+}
+
+/* Names of a variable and of values, which the debug information of an object has. */
+static void names(void) {
+    kp_config own;
+    kp_module outer = module;
+    kp_block entry;
+    kp_builder b;
+    kp_value x;
+    kp_variable count;
+    kp_buffer object;
+    const char *bytes;
+    size_t length, at, found = 0;
+
+    MUST(kp_config_new(&own, &error));
+    MUST(kp_config_set(own, "debug_values", "true", &error));
+    MUST(kp_module_new_object(own, &module, &error));
+    b = begin("named", "(i64) -> i64", &entry);
+    x = kp_block_param(b, entry, 0);
+    kp_set_value_name(b, x, "given");
+    count = kp_declare_variable(b, KP_I64);
+    kp_set_variable_name(b, count, "squared");
+    kp_define_variable(b, count, kp_ins_binary(b, KP_OP_IMUL, x, x));
+    x = kp_ins_binary_imm(b, KP_OP_IADD, kp_use_variable(b, count), 1);
+    kp_set_value_name(b, x, "given");
+    kp_ins_return(b, &x, 1);
+    kp_seal_all_blocks(b);
+    MUST(kp_builder_finish(b, &error));
+    MUST(kp_module_object(module, &object, &error));
+    MUST(kp_buffer_bytes(object, &bytes, &length, &error));
+    for (at = 0; at + 8 < length; at++) {
+        found += memcmp(bytes + at, "given", 6) == 0 || memcmp(bytes + at, "squared", 8) == 0;
+    }
+    printf("names: %d\n", (int)found);
+    MUST(kp_buffer_free(object, &error));
+    MUST(kp_module_free(module, &error));
+    MUST(kp_config_free(own, &error));
+    module = outer;
 }
 
 /* A branch by keys, and a text that is added to what was built. */
@@ -275,6 +313,7 @@ int main(void) {
     variables();
     data_and_calls();
     tables();
+    names();
     switches();
     allocators();
     MUST(kp_module_free(module, &error));

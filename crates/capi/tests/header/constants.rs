@@ -24,6 +24,17 @@ pub(crate) fn text() -> String {
         "Linkage: place where a name is defined, and its visibility.",
         rows.map(|(value, (name, docs))| (format!("KP_{name}"), value as u32, docs.to_string())),
     );
+    let kinds = [
+        ("READ_ONLY", "Contents that never change."),
+        ("WRITABLE", "Contents that the program may change."),
+        ("THREAD_LOCAL", "A copy for each thread, which the thread may change."),
+    ];
+    let rows = kinds.iter().enumerate();
+    group(
+        &mut text,
+        "Use of a data object.",
+        rows.map(|(value, (name, docs))| (format!("KP_DATA_{name}"), value as u32, docs.to_string())),
+    );
     types(&mut text);
     opcodes(&mut text);
     conditions(&mut text);

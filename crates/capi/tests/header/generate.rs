@@ -13,6 +13,7 @@ const FILES: &[&str] = &[
     "text.rs",
     "addresses.rs",
     "builder.rs",
+    "annotations.rs",
     "instructions.rs",
     "allocator.rs",
     "research.rs",

@@ -3,7 +3,7 @@
 //! A value of any type has 64 bits. Structures and closures are objects of the heap. References to them need stack
 //! maps, which the builder makes, so that a collector may move the objects during any call.
 
-use crate::syntax::{Expression, Function, Kind, Program, Statement, Struct, Type};
+use super::syntax::{Expression, Function, Kind, Program, Statement, Struct, Type};
 use kingpost::prelude::{Function as IrFunction, *};
 use std::collections::HashMap;
 
@@ -229,7 +229,7 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
         let (found, value) = self.expression(expression)?;
         match found == *expected {
             true => Ok(value),
-            false => Err(format!("line {}: expected {expected:?}, found {found:?}", expression.line)),
+            false => Err(format!("line {}: expected `{expected}`, found `{found}`", expression.line)),
         }
     }
 

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! cargo run -p kingpost --example sprig -- crates/kingpost/examples/sprig/tour.sprig 10
+//! cargo run -p kingpost --example sprig -- crates/kingpost/examples/sprig/tour.sprig 10 --collect
 //! cargo run -p kingpost --example sprig -- crates/kingpost/examples/sprig/tour.sprig -o tour.o
 //! cc tour.o crates/kingpost/examples/sprig/runtime.c -o tour && ./tour 10
 //! ```
@@ -14,6 +15,8 @@
 //! | `runtime.rs` | functions that programs call, and the collector |
 //! | `runtime.c` | the runtime of linked programs |
 //! | `tour.sprig` | a program that uses all features of the language |
+//!
+//! `crates/capi/examples/sprig` is a front end for the language in C, which writes equal objects.
 #![allow(unsafe_code, reason = "compiled functions are called, and the collector reads their frames")]
 
 mod compile;
@@ -23,19 +26,24 @@ mod syntax;
 use kingpost::prelude::*;
 use std::error::Error;
 
-fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         [file, "-o", output] => std::fs::write(output, object(&std::fs::read_to_string(file)?, file)?)?,
         [file, number] => println!("{}", run(&std::fs::read_to_string(file)?, number.parse()?, false)?.0),
-        _ => return Err("usage: sprig FILE NUMBER, or sprig FILE -o OBJECT".into()),
+        [file, number, "--collect"] => {
+            let (result, collections) = run(&std::fs::read_to_string(file)?, number.parse()?, true)?;
+            println!("{result}");
+            eprintln!("{collections} collections");
+        }
+        _ => return Err("usage: sprig FILE NUMBER [--collect], or sprig FILE -o OBJECT".into()),
     }
     Ok(())
 }
 
 /// Compiles a program into memory and calls its function `main`. Returns the result and the number of collections.
-fn run(text: &str, number: i64, collects_always: bool) -> Result<(i64, usize), Box<dyn Error>> {
+pub(crate) fn run(text: &str, number: i64, collects_always: bool) -> Result<(i64, usize), Box<dyn Error>> {
     let program = syntax::parse(text)?;
     // The collector follows frame pointers.
     let settings = Settings::default().with(|settings| {
@@ -60,7 +68,7 @@ fn run(text: &str, number: i64, collects_always: bool) -> Result<(i64, usize), B
 }
 
 /// Compiles a program into an object file whose line table refers to `file`.
-fn object(text: &str, file: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+pub(crate) fn object(text: &str, file: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let program = syntax::parse(text)?;
     // The object runs on any processor of the architecture.
     let settings = Settings::default().with(|settings| settings.preserve_frame_pointers = true);
@@ -92,7 +100,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (file, program) = (folder.path().join("tour.o"), folder.path().join("tour"));
         std::fs::write(&file, object(TOUR, "tour.sprig").unwrap()).unwrap();
-        let runtime = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/sprig/runtime.c");
+        let runtime = concat!(env!("CARGO_MANIFEST_DIR"), "/../kingpost/examples/sprig/runtime.c");
         let linked = Command::new("cc").arg(&file).arg(runtime).arg("-o").arg(&program).status().unwrap();
         assert!(linked.success());
         let output = Command::new(&program).arg("10").output().unwrap();
@@ -103,7 +111,7 @@ mod tests {
     fn errors_name_the_line() {
         let error = |text| run(text, 1, false).unwrap_err().to_string();
         assert_eq!(error("fn main(n: int) int {\n return m;\n}"), "line 2: no variable `m`");
-        assert_eq!(error("fn main(n: int) int { return \"a\"; }"), "line 1: expected Int, found Str");
+        assert_eq!(error("fn main(n: int) int { return \"a\"; }"), "line 1: expected `int`, found `str`");
         assert_eq!(error("fn main(n: int) int { return 1 }"), "line 1: expected `;`, found `}`");
         assert_eq!(
             error(&format!("fn main(n: int) int {{ return {}", "(".repeat(500))),

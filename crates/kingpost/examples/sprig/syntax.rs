@@ -18,14 +18,29 @@
 //! `Name` begins with an upper-case letter, `name` with a lower-case one.
 
 use std::collections::HashSet;
+use std::fmt;
 
 /// A type of the language.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Type {
     Int,
     Str,
     Struct(String),
     Fn(Vec<Type>, Box<Type>),
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Type::Int => f.write_str("int"),
+            Type::Str => f.write_str("str"),
+            Type::Struct(name) => f.write_str(name),
+            Type::Fn(params, result) => {
+                let params: Vec<String> = params.iter().map(Type::to_string).collect();
+                write!(f, "fn({}) {result}", params.join(", "))
+            }
+        }
+    }
 }
 
 /// The fields of a structure.
