@@ -13,7 +13,7 @@
 
 use crate::cargo::cargo;
 use crate::session::Session;
-use crate::stages::STAGES;
+use crate::stages::{STAGES, unit};
 use crate::tier::Tier;
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeSet;
@@ -91,13 +91,23 @@ pub(crate) fn check(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Runs the tiers on the copy until a stage fails.
+/// Runs the tiers on the copy until a stage fails. The tests of the fault's own crate come first: they are part of the stage `unit` of
+/// every tier, and cost a fraction of its build.
 fn find(copy: &Path, build: &Path, fault: &Fault) -> Result<Option<(Tier, String)>> {
     let in_copy = |words: &[&str]| {
         let mut command = cargo(words);
         command.current_dir(copy).env("CARGO_TARGET_DIR", build);
         command
     };
+    let package = fault.package()?;
+    let tests = ["test", "--quiet", "--package", &package, "--lib", "--bins", "--tests"];
+    let compiles = in_copy(&tests).arg("--no-run").status()?;
+    ensure!(compiles.success(), "the fault {} does not compile", fault.name);
+    let skipped = unit::slow_modules(&package).flat_map(|module| ["--skip", module]);
+    let own = in_copy(&tests).arg("--").args(skipped).env("KINGPOST_WITHOUT_TOOLS", "1").output()?;
+    if !own.status.success() {
+        return Ok(Some((Tier::Quick, format!("unit, {package}"))));
+    }
     let compiles = in_copy(&["build", "--workspace", "--quiet"]).status()?;
     ensure!(compiles.success(), "the fault {} does not compile", fault.name);
     for tier in Tier::ALL {
@@ -162,6 +172,16 @@ fn remove_others(copy: &Path, folder: &Path, names: &BTreeSet<&Path>) -> Result<
 }
 
 impl Fault {
+    /// Returns the package with the fault, which is named after its folder.
+    ///
+    /// # Errors
+    /// If the file is not in a folder below `crates`.
+    fn package(&self) -> Result<String> {
+        let folder = self.file.strip_prefix("crates").ok().and_then(|path| path.iter().next());
+        let folder = folder.with_context(|| format!("{} is in no crate", self.file.display()))?;
+        Ok(format!("kingpost-{}", folder.to_string_lossy()))
+    }
+
     /// Returns the file of a tree with the fault.
     ///
     /// # Errors
@@ -204,6 +224,9 @@ mod tests {
             find: "    x < y\n".into(),
             replace: "    x <= y\n".into(),
         };
+        assert!(expected.package().is_err(), "{expected:?}");
+        let in_crate = Fault { file: "crates/isa-x64/src/regs.rs".into(), ..expected.clone() };
+        assert_eq!(in_crate.package().unwrap(), "kingpost-isa-x64");
         assert_eq!(parse(text).unwrap(), [expected]);
         assert!(parse("one: a\n- x\n+ x").is_err());
     }

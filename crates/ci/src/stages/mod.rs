@@ -11,7 +11,7 @@ mod gate;
 mod lints;
 mod rules;
 mod sanitizers;
-mod unit;
+pub(crate) mod unit;
 
 use crate::faults;
 use crate::session::Session;

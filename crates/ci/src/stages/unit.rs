@@ -16,6 +16,11 @@ use std::thread;
 /// Packages and modules of tests that take longer than twelve seconds of CPU time: `quick` leaves them out.
 const SLOW: &[(&str, &str)] = &[("kingpost-cli", "assembly::"), ("kingpost-opt", "known_bits::")];
 
+/// Returns the modules of tests of a package that `quick` leaves out.
+pub(crate) fn slow_modules(package: &str) -> impl Iterator<Item = &'static str> {
+    SLOW.iter().filter(move |(slow, _)| *slow == package).map(|(_, module)| *module)
+}
+
 pub(crate) fn run(session: &mut Session) -> Result<()> {
     let programs = session.build()?.tests.clone();
     let (next, ended) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -52,8 +57,7 @@ fn command(session: &Session, program: &TestProgram) -> Command {
     // What passed may say that something was skipped.
     command.arg("--show-output").current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
     if session.tier == Tier::Quick {
-        let slow = SLOW.iter().filter(|(package, _)| *package == program.package);
-        command.args(slow.flat_map(|(_, module)| ["--skip", *module]));
+        command.args(slow_modules(&program.package).flat_map(|module| ["--skip", module]));
     }
     if session.tier == Tier::Deep {
         command.env("KINGPOST_EVERY", "1");
