@@ -113,6 +113,19 @@ fn made(source: &str, settings: Settings) -> String {
 }
 
 #[test]
+fn each_number_of_registers_makes_a_difference() {
+    let sums: String = (0..16).map(|n| format!("v{} = iadd v{}, v{n} | ", n + 2, n + 1)).collect();
+    let products: String = (2..17).map(|n| format!("v{} = imul v{}, v{n} | ", n + 16, n + 15)).collect();
+    let source = format!("block0(v0: i64, v1: i64): | {sums}{products}return v32");
+    let made = |registers: &str| made(&source, settings(&["", &format!("regalloc_registers={registers}")]));
+    let codes = ["9", "10", "11", "12"].map(made);
+    for (fewer, more) in codes.iter().zip(&codes[1..]) {
+        assert_ne!(fewer, more);
+    }
+    assert_eq!([made("0"), made("255")], [made("few"), made("all")]);
+}
+
+#[test]
 fn keys_do_what_their_rows_say() {
     let keys: Vec<&str> = Settings::KEYS.iter().map(|(key, _)| *key).collect();
     let rows: Vec<&str> = ROWS.iter().map(|(key, ..)| *key).collect();

@@ -113,15 +113,13 @@ const NAMED: PRegSet =
 /// register, x16 and x17 (scratch), x18 (which platforms reserve), v31 (scratch), and x21 if it is the pinned
 /// register.
 pub(crate) fn env(pinned: bool, allocated: AllocatedRegisters) -> MachineEnv {
-    let few = allocated == AllocatedRegisters::Few;
-    let is_allocated = |&r: &PReg| !(pinned && r == X21) && (!few || NAMED.contains(r));
-    let ints = (0..=15).chain(19..=28).map(x).filter(is_allocated);
-    let floats = (0..=7).chain(16..=30).chain(8..=15).map(v).filter(is_allocated);
-    MachineEnv { classes: [class(ints, X17), class(floats, V31)], costs: Costs::default() }
+    let ints = (0..=15).chain(19..=28).map(x).filter(|&r| !(pinned && r == X21));
+    let floats = (0..=7).chain(16..=30).chain(8..=15).map(v);
+    let classes = [class(allocated.choose(ints, NAMED), X17), class(allocated.choose(floats, NAMED), V31)];
+    MachineEnv { classes, costs: Costs::default() }
 }
 
-fn class(order: impl Iterator<Item = PReg>, scratch: PReg) -> ClassEnv {
-    let order: Vec<PReg> = order.collect();
+fn class(order: Vec<PReg>, scratch: PReg) -> ClassEnv {
     let callee_saved = order.iter().copied().filter(|&r| AAPCS_CALLEE_SAVED.contains(r)).collect();
     ClassEnv { order, callee_saved, scratch: Some(scratch), exchange: false, slot_move: false }
 }
@@ -156,6 +154,15 @@ mod tests {
         let pinned = super::env(true, AllocatedRegisters::All);
         assert_eq!(env.allocatable().difference(pinned.allocatable()), PRegSet::EMPTY.with(X21));
         assert!(!pinned.callee_saved().contains(X21));
+    }
+
+    #[test]
+    fn a_number_of_registers_includes_those_that_rows_name() {
+        let counts = |registers| env(false, registers).classes.map(|class| class.order.len());
+        let numbers = [0, 12, 27, 255].map(|n| counts(AllocatedRegisters::Count(n)));
+        assert_eq!(numbers, [[10, 10], [12, 12], [26, 27], [26, 31]]);
+        assert_eq!(env(false, AllocatedRegisters::Count(0)), env(false, AllocatedRegisters::Few));
+        assert_eq!(env(true, AllocatedRegisters::Count(255)), env(true, AllocatedRegisters::All));
     }
 
     #[test]

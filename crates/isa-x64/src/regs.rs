@@ -123,15 +123,12 @@ const NAMED: PRegSet = PRegSet::from_mask(RegClass::Int, 0x07cf).union(PRegSet::
 /// Returns the registers to allocate: caller-saved ones first, and among equals those with the shorter encodings. The
 /// stack and frame pointers are excluded, and `r15` if it is the pinned register.
 pub(crate) fn env(pinned: bool, allocated: AllocatedRegisters) -> MachineEnv {
-    let few = allocated == AllocatedRegisters::Few;
-    let is_allocated = |&r: &PReg| !(pinned && r == R15) && (!few || NAMED.contains(r));
     // r12 as a base costs a SIB byte and r13 a displacement, so they come last.
     let ints = [RAX, RCX, RDX, RSI, RDI, R8, R9, R10, R11, RBX, R14, R15, R12, R13];
-    let order: Vec<PReg> = ints.into_iter().filter(is_allocated).collect();
+    let order = allocated.choose(ints.into_iter().filter(|&r| !(pinned && r == R15)), NAMED);
     let callee_saved = order.iter().copied().filter(|&r| SYSV_CALLEE_SAVED.contains(r)).collect();
     let int = ClassEnv { order, callee_saved, scratch: None, exchange: true, slot_move: false };
-    let floats = (0..16).map(xmm).filter(is_allocated);
-    let float = ClassEnv { order: floats.collect(), ..ClassEnv::default() };
+    let float = ClassEnv { order: allocated.choose((0..16).map(xmm), NAMED), ..ClassEnv::default() };
     MachineEnv { classes: [int, float], costs: Costs::default() }
 }
 
@@ -154,6 +151,15 @@ mod tests {
         let pinned = super::env(true, AllocatedRegisters::All);
         assert_eq!(env.allocatable().difference(pinned.allocatable()), PRegSet::EMPTY.with(R15));
         assert!(!pinned.callee_saved().contains(R15));
+    }
+
+    #[test]
+    fn a_number_of_registers_includes_those_that_rows_name() {
+        let counts = |registers| env(false, registers).classes.map(|class| class.order.len());
+        let numbers = [0, 9, 11, 15, 255].map(|n| counts(AllocatedRegisters::Count(n)));
+        assert_eq!(numbers, [[9, 8], [9, 9], [11, 11], [14, 15], [14, 16]]);
+        assert_eq!(env(false, AllocatedRegisters::Count(0)), env(false, AllocatedRegisters::Few));
+        assert_eq!(env(true, AllocatedRegisters::Count(255)), env(true, AllocatedRegisters::All));
     }
 
     #[test]

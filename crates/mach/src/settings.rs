@@ -3,6 +3,7 @@
 //! A key is honored or rejected. [`Settings::check`] rejects values that are not implemented yet, by name.
 
 use kingpost_ir::signature::CallConv;
+use kingpost_regalloc::{PReg, PRegSet};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -42,10 +43,6 @@ choice! {
     OptLevel { None = "none", Speed = "speed", SpeedAndSize = "speed_and_size" }
 }
 choice! {
-    /// Registers that are allocated.
-    AllocatedRegisters { All = "all", Few = "few" }
-}
-choice! {
     /// Model of access to thread-local symbols.
     TlsModel { None = "none", ElfGd = "elf_gd", Macho = "macho", Coff = "coff" }
 }
@@ -67,6 +64,60 @@ choice! {
 choice! {
     /// Strategy for probing large frames.
     ProbestackStrategy { Outline = "outline", Inline = "inline" }
+}
+
+/// Registers that are allocated, in each register class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AllocatedRegisters {
+    /// All that can hold values.
+    All,
+    /// Only those that instructions and calling conventions require.
+    Few,
+    /// This many, but no fewer than [`AllocatedRegisters::Few`] and no more than there are.
+    Count(u8),
+}
+
+impl AllocatedRegisters {
+    /// Returns the registers of a class that are allocated, from all of the class in order of preference. `required` are
+    /// registers, of any class, that instructions and calling conventions require.
+    pub fn choose(self, order: impl Iterator<Item = PReg> + Clone, required: PRegSet) -> Vec<PReg> {
+        let is_required = |&reg: &PReg| required.contains(reg);
+        let mut others = match self {
+            AllocatedRegisters::All => usize::MAX,
+            AllocatedRegisters::Few => 0,
+            AllocatedRegisters::Count(count) => {
+                usize::from(count).saturating_sub(order.clone().filter(is_required).count())
+            }
+        };
+        let mut take_other = || {
+            let has_more = others > 0;
+            others = others.saturating_sub(1);
+            has_more
+        };
+        order.filter(|reg| is_required(reg) || take_other()).collect()
+    }
+}
+
+impl fmt::Display for AllocatedRegisters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AllocatedRegisters::All => f.write_str("all"),
+            AllocatedRegisters::Few => f.write_str("few"),
+            AllocatedRegisters::Count(count) => write!(f, "{count}"),
+        }
+    }
+}
+
+impl SettingValue for AllocatedRegisters {
+    const WORDS: &'static [&'static str] = &["all", "few"];
+
+    fn parse(value: &str) -> Result<AllocatedRegisters, String> {
+        match value {
+            "all" => Ok(AllocatedRegisters::All),
+            "few" => Ok(AllocatedRegisters::Few),
+            _ => value.parse().map(AllocatedRegisters::Count).map_err(|_| "all, few, or a number from 0 to 255".into()),
+        }
+    }
 }
 
 /// Reason for rejecting a setting.
@@ -173,7 +224,7 @@ macro_rules! parsed {
         })+
     };
 }
-parsed!(OptLevel, AllocatedRegisters, TlsModel, StackSwitchModel, LibcallCallConv, ProbestackStrategy, ValidateCode);
+parsed!(OptLevel, TlsModel, StackSwitchModel, LibcallCallConv, ProbestackStrategy, ValidateCode);
 
 /// Returns the boolean that the text of a setting spells.
 pub fn parse_bool(value: &str) -> Option<bool> {
@@ -253,7 +304,7 @@ macro_rules! settings {
 settings! {
     opt_level: OptLevel = OptLevel::None, "Optimize the intermediate representation before lowering.";
     regalloc_algorithm: String = "default".into(), "Register allocator, or `default`; `kingpost compile --regalloc help` lists them.";
-    regalloc_registers: AllocatedRegisters = AllocatedRegisters::All, "`few` allocates only registers that instructions and calling conventions require, to test allocators under pressure.";
+    regalloc_registers: AllocatedRegisters = AllocatedRegisters::All, "`few` allocates only registers that instructions and calling conventions require, to test allocators under pressure; a number allocates that many of each class, if they include those.";
     regalloc_checker: bool = false, "Check each allocation before code is emitted; an incorrect one is an error.";
     verify_each: bool = false, "Verify the output of every stage before the next one reads it; the checker verifies allocations.";
     validate_code: ValidateCode = ValidateCode::Off, "Prove that the emitted code means what the function means; `solver` asks z3 where `terms` do not decide.";
