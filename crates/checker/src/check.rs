@@ -12,9 +12,11 @@ use crate::structural_rules::{self, CheckInput};
 use crate::value_numbering::ValueNumbering;
 use crate::walk::Walk;
 use cranelift_entity::EntityRef;
+use kingpost_meter::Meter;
 use kingpost_regalloc::{Allocation, Block, Edge, MachineEnv, Problem, RegClass};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 /// Checks one allocation at a time, and reuses its memory.
 #[derive(Default)]
@@ -32,6 +34,7 @@ pub struct Checker {
     walked: Vec<bool>,
     pending: Vec<Pending>,
     failed: bool,
+    meter: Arc<Meter>,
 }
 
 /// A block to be walked from the last saved state.
@@ -48,6 +51,14 @@ impl Checker {
         Checker::default()
     }
 
+    /// Returns this checker, set to charge its work to `meter`. It rejects every allocation that it has not checked to the
+    /// end when the meter refuses.
+    #[must_use]
+    pub fn metered_by(mut self, meter: Arc<Meter>) -> Checker {
+        self.meter = meter;
+        self
+    }
+
     /// Accepts `answer` if on every path every use reads the value that it reads in `problem`, and all other rules
     /// hold.
     ///
@@ -60,6 +71,10 @@ impl Checker {
         let input = CheckInput::new(problem, env, answer);
         let mut report = Report::default();
         self.names.reset(problem);
+        if self.meter.reserve(3 * problem.size() + answer.edits.len() as u64).is_err() {
+            report.add(CheckError::new(Rule::TooLarge, Entity::Allocation));
+            return report.finish();
+        }
         if structural_rules::counts(input, &mut report) {
             self.rules_without_states(input, &mut report);
         }
@@ -104,7 +119,7 @@ impl Checker {
         while let Some(root) = self.next_root() {
             self.queued[root] = false;
             self.walk_from(input, root, None);
-            if self.names.is_full() {
+            if self.names.is_full() || self.meter.status().is_err() {
                 return false;
             }
         }
@@ -163,6 +178,8 @@ impl Checker {
 
     fn visit(&mut self, input: CheckInput, block: Block, via: Option<Edge>, report: &mut Option<&mut Report>) {
         self.walked[block.index()] = true;
+        // A refusal is found after the walk from the root.
+        let _ = self.meter.spend(input.problem.insts(block).len() as u64);
         let has_private = input.answer.emergency.iter().any(Option::is_some)
             || RegClass::ALL.iter().any(|&class| input.env.class(class).scratch.is_some());
         let mut walk = Walk {

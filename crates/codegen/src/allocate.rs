@@ -9,6 +9,7 @@ use crate::stage::Stage;
 use crate::stages::{Log, Stages, phases_text, solution_text};
 use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::text;
+use kingpost_meter::MeterRef;
 use kingpost_regalloc::Diagnostics;
 
 /// Allocates registers for the code in `cx`, which belongs to the function `name`.
@@ -26,11 +27,16 @@ pub(crate) fn run(
     let mut diagnostics = Diagnostics::default();
     diagnostics.observer = log::log_enabled!(log::Level::Trace).then_some(&mut log as _);
     diagnostics.verifies = settings.verify_each;
+    let meter = &*s.guard.meter;
+    diagnostics.meter = MeterRef::from(meter);
     diagnostics.texts = s.takes(Stage::Regalloc).then_some(&mut phases);
     s.run(Stage::Regalloc, || match selected {
         Selected::VirtualRegisters => {
-            let answer = allocator.allocate_with(&code.problem, isa.env(), allocation, &mut diagnostics);
-            answer.map_err(CompileError::from)
+            let before = meter.spent();
+            allocator.allocate_with(&code.problem, isa.env(), allocation, &mut diagnostics)?;
+            // An allocator may leave the meter alone.
+            let charged = meter.spent() - before;
+            meter.spend(allocation.stats.steps.saturating_sub(charged)).map_err(CompileError::from)
         }
         Selected::Registers if compiler.observes_code() => fused
             .allocation(code, isa.rows(), isa.env(), allocation)

@@ -25,8 +25,8 @@ impl Compiler {
         func: &mut Function,
         module: &mut ModuleBuffer,
     ) -> Result<(), CompileError> {
-        let (options, guard) = self.options_and_guard();
-        if guard.is_cancelled() {
+        let options = self.options();
+        if options.is_cancelled() {
             return Err(CompileError::Cancelled);
         }
         let (key, clif_insts) = (cache.key(func, options), func.dfg.num_insts() as u64);

@@ -74,7 +74,9 @@ impl Compiler {
         module: &mut ModuleBuffer,
         body: impl FnOnce(&mut StageMemory, &mut ModuleBuffer, &mut Stages<'_>) -> Result<(), CompileError>,
     ) -> Result<(), CompileError> {
-        let mut stages = Stages::new(self.options_and_guard(), self.settings().verify_each, name, &mut cx.stats);
+        let guard = cx.stages.get().guard.clone();
+        guard.meter.begin();
+        let mut stages = Stages::new((self.options(), &guard), self.settings().verify_each, name, &mut cx.stats);
         let caught = catch_unwind(AssertUnwindSafe(|| body(cx.stages.get_mut(), module, &mut stages)));
         let stage = stages.current;
         let result = caught.unwrap_or_else(|panic| {
@@ -83,6 +85,11 @@ impl Compiler {
             let message = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
             Err(CompileError::Bug { stage, message: message.unwrap_or_else(|| "panic".into()) })
         });
+        cx.stats.work += guard.meter.spent();
+        if guard.meter.status().is_err() {
+            // Stages that end early leave their memory in any state, and it may be large.
+            cx.stages = self.stage_memory();
+        }
         result.inspect_err(|_| module.discard_unfinished())
     }
 }

@@ -16,7 +16,7 @@ use kingpost_mach::{Code, EmitOptions, Emitter, Guard, Listing, LowerState};
 use kingpost_opt::Optimizer;
 use kingpost_regalloc::{Allocation, Allocator, RegClass};
 use kingpost_regalloc_fused::Fused;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use target_lexicon::{CallingConvention, Triple};
 
 /// A compiler for one target and its settings. Threads share it; each thread has its own [`Context`].
@@ -43,8 +43,6 @@ pub struct Compiler {
     /// Whether the allocator is one of the caller's.
     has_own_allocator: bool,
     options: Options,
-    /// Limits and cancellation, from the options.
-    guard: Guard,
     /// Compiled functions that outlive the process.
     cache: Option<Cache>,
     /// Contexts of finished batches, for later batches.
@@ -76,6 +74,7 @@ impl Memory for StageMemory {
 
 /// Memory of the stages.
 pub(crate) struct StageMemory {
+    pub(crate) guard: Guard,
     pub(crate) verifier: Verifier,
     pub(crate) analyses: Analyses,
     pub(crate) optimizer: Optimizer,
@@ -149,7 +148,6 @@ impl Compiler {
             allocator: factory,
             is_fused,
             has_own_allocator: false,
-            guard: Options::default().guard(),
             options: Options::default(),
             cache: None,
             spare: Mutex::default(),
@@ -196,7 +194,6 @@ impl Compiler {
     /// Returns the compiler with other options: observation, limits, cancellation.
     #[must_use]
     pub fn with_options(mut self, options: Options) -> Compiler {
-        self.guard = options.guard();
         self.options = options;
         self.spare = Mutex::default();
         self
@@ -260,10 +257,6 @@ impl Compiler {
         self.cache.as_ref()
     }
 
-    pub(crate) fn options_and_guard(&self) -> (&Options, &Guard) {
-        (&self.options, &self.guard)
-    }
-
     /// Returns a new allocator of the kind that contexts use.
     pub fn new_allocator(&self) -> Box<dyn Allocator> {
         (self.allocator)()
@@ -320,21 +313,24 @@ impl Compiler {
     }
 
     pub(crate) fn stage_memory(&self) -> Box<dyn Memory> {
-        let guard = self.guard.clone();
+        let guard = self.options.guard();
+        let meter = || Arc::clone(&guard.meter);
         Box::new(StageMemory {
             verifier: Verifier::default(),
             analyses: Analyses::default(),
             optimizer: Optimizer::limited(self.options.rules)
                 .keeping_accesses(!self.settings.enable_alias_analysis)
                 .preferring_size(self.settings.opt_level == OptLevel::SpeedAndSize)
-                .for_registers(self.isa().env().class(RegClass::Int).allocatable().len()),
+                .for_registers(self.isa().env().class(RegClass::Int).allocatable().len())
+                .metered_by(meter()),
             emitter: Emitter::with_guard(guard.clone()),
-            lowering: LowerState::with_guard(guard),
+            lowering: LowerState::with_guard(guard.clone()),
             fused: Fused::default(),
             code: Code::default(),
             allocator: OwnAllocator(Mutex::new(self.new_allocator())),
             allocation: Allocation::default(),
-            checker: Checker::new(),
+            checker: Checker::new().metered_by(meter()),
+            guard,
             #[cfg(feature = "validate")]
             proofs: crate::proofs::Proofs::default(),
         })

@@ -6,6 +6,7 @@ use kingpost_checker::CheckError;
 use kingpost_ir::verifier::{VerifierError, VerifierErrors};
 use kingpost_ir::{AnyEntity, Function};
 use kingpost_mach::{LowerError, Refusal};
+use kingpost_meter::Exceeded;
 use kingpost_regalloc::AllocError;
 use std::fmt;
 
@@ -147,7 +148,16 @@ impl From<Refusal> for CompileError {
 
 impl From<AllocError> for CompileError {
     fn from(error: AllocError) -> CompileError {
-        CompileError::Alloc(error)
+        match error {
+            AllocError::Exceeded(exceeded) => exceeded.into(),
+            error => CompileError::Alloc(error),
+        }
+    }
+}
+
+impl From<Exceeded> for CompileError {
+    fn from(exceeded: Exceeded) -> CompileError {
+        LowerError::from(exceeded).into()
     }
 }
 

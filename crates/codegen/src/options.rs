@@ -6,7 +6,7 @@ use kingpost_opt::Pass;
 use kingpost_opt::rewrite::RuleLimits;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Options of a compilation: observers, disabled parts, limits and cancellation.
 ///
@@ -43,7 +43,7 @@ pub struct Options {
     /// Limits of a function.
     pub limits: Limits,
     /// Cancellation flag. Once it is set, compilation stops with the error `CompileError::Cancelled` before the next
-    /// stage or block.
+    /// stage, and within a stage after about a thousand units of [`Limits::work`].
     pub cancel: Option<Arc<AtomicBool>>,
 }
 
@@ -80,7 +80,11 @@ impl Options {
     }
 
     pub(crate) fn guard(&self) -> Guard {
-        Guard { limits: self.limits.clamped(), cancel: self.cancel.clone() }
+        Guard::new(self.limits.clamped(), self.cancel.clone())
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 }
 

@@ -20,15 +20,19 @@ pub(crate) fn compile(
     cx.analyses.invalidate();
 
     // Check the rules of the language. Later stages may panic on invalid input, but they must terminate in any case.
+    let size = func.dfg.num_insts() + func.dfg.num_blocks();
     if settings.enable_verifier {
+        s.reserve(3 * size)?;
         s.run(Stage::Verify, || cx.verifier.verify(func, Some(target)))?;
         s.dump(|| func.to_string());
     } else {
+        s.reserve(size)?;
         verify_links(func)?;
     }
 
     // Replace global values, and arithmetic that no machine supports, by plain instructions and calls.
     s.run(Stage::Expand, || expand::run(func, compiler))?;
+    s.reserve(2 * (func.dfg.num_insts() - clif_insts as usize))?;
     s.made(func, &mut cx.verifier, target)?;
 
     // Optimize. Without the optimizer, remove only code that costs less to remove than to compile.

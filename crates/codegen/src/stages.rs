@@ -28,6 +28,8 @@ pub struct Stats {
     pub clif_insts: u64,
     /// Bytes of emitted code.
     pub code_bytes: u64,
+    /// Work units of all stages, of functions that failed as well; see [`Limits::work`](crate::Limits::work).
+    pub work: u64,
     /// Number of register-to-slot edits.
     pub spills: u64,
     /// Number of slot-to-register edits.
@@ -49,6 +51,7 @@ impl AddAssign<&Stats> for Stats {
         self.unfused += other.unfused;
         self.clif_insts += other.clif_insts;
         self.code_bytes += other.code_bytes;
+        self.work += other.work;
         self.spills += other.spills;
         self.fills += other.fills;
         self.moves += other.moves;
@@ -94,10 +97,16 @@ impl<'a> Stages<'a> {
             return Err(CompileError::Stopped);
         }
         self.current = stage;
-        if self.guard.is_cancelled() {
-            return Err(CompileError::Cancelled);
-        }
-        self.timed(stage, body).map_err(Into::into)
+        self.guard.meter.check()?;
+        let result = self.timed(stage, body);
+        // Stages without errors of their own end early if the meter refuses.
+        self.guard.meter.status()?;
+        result.map_err(Into::into)
+    }
+
+    /// Counts work that the next stage is going to do.
+    pub(crate) fn reserve(&self, work: usize) -> Result<(), CompileError> {
+        Ok(self.guard.meter.reserve(work as u64)?)
     }
 
     /// Runs a stage that always succeeds, like [`Stages::run`].

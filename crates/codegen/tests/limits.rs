@@ -146,7 +146,7 @@ fn emission_stops_when_asked() {
     let (mut cx, mut module) = (compiler.context(), ModuleBuffer::default());
     compiler.compile(&mut cx, &mut chain(10, 8), &mut module).unwrap();
     for (cancelled, expected) in [(false, Ok(())), (true, Err(LowerError::Cancelled))] {
-        let guard = Guard { cancel: Some(Arc::new(AtomicBool::new(cancelled))), ..Guard::default() };
+        let guard = Guard::new(Limits::default(), Some(Arc::new(AtomicBool::new(cancelled))));
         let (mut code, name) = (cx.code().clone(), SymbolName::named("f"));
         let result = Emitter::with_guard(guard).emit(
             compiler.isa(),

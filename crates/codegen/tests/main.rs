@@ -1,6 +1,7 @@
 //! Tests of the crate.
 
 mod batch;
+mod budgets;
 mod cache;
 mod free_functions;
 mod fused;

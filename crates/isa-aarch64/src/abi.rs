@@ -143,7 +143,7 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
 fn results(signature: &Signature, convention: &Convention) -> Result<(Vec<AbiArg>, u64), LowerError> {
     let mut places = Places::new(convention);
     let values = signature.returns.iter().map(|result| Ok(AbiArg::Value(places.value(result)?)));
-    let results = values.collect::<Result<_, _>>()?;
+    let results = values.collect::<Result<_, LowerError>>()?;
     match signature.call_conv {
         CallConv::Winch => winch_results(signature, [x(0), v(0)], 1, "aarch64"),
         _ => Ok((results, places.bytes)),

@@ -184,7 +184,7 @@ fn results(signature: &Signature, convention: &Convention) -> Result<(Vec<AbiArg
     // Each result takes the next register of its class only.
     places.by_position = false;
     let results = signature.returns.iter().map(|result| Ok(AbiArg::Value(places.value(result)?)));
-    let results = results.collect::<Result<_, _>>()?;
+    let results = results.collect::<Result<_, LowerError>>()?;
     Ok((results, places.bytes))
 }
 

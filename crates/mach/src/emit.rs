@@ -33,7 +33,7 @@ pub struct Emitter {
 }
 
 impl Emitter {
-    /// Returns scratch memory of emission that obeys limits and can be canceled.
+    /// Returns scratch memory of emission that obeys limits.
     pub fn with_guard(guard: Guard) -> Emitter {
         Emitter { guard, ..Emitter::default() }
     }
@@ -51,8 +51,7 @@ impl Emitter {
     /// Emits `code`, whose instructions and registers are in `body`, into `module` under `name`.
     ///
     /// # Errors
-    /// If the frame or the code is too large for the target, or if emission is canceled, which is checked before each
-    /// block.
+    /// If the frame or the code is too large for the target, or if the meter refuses.
     pub fn emit(
         &mut self,
         isa: &dyn EmitIsa,
@@ -65,6 +64,8 @@ impl Emitter {
         let mut frame = FrameLayout::default();
         match body {
             Body::Allocated(answer) => {
+                let work = answer.edits.len() + code.problem.num_insts() + code.problem.num_operands();
+                self.guard.meter.reserve((work + 2 * code.problem.num_blocks()) as u64)?;
                 let beyond = code.extra_callee_saved;
                 let written = if beyond.is_empty() { beyond } else { answer.written(&code.problem) };
                 let saved = answer.saved.union(written.intersection(beyond));
@@ -72,6 +73,7 @@ impl Emitter {
                 self.thread_jumps(isa.rows(), code, answer);
             }
             Body::InRegisters(allocated, _) => {
+                self.guard.meter.reserve(2 * (allocated.list.len() + allocated.blocks.len()) as u64)?;
                 let saved = allocated.written.intersection(isa.env().callee_saved().union(code.extra_callee_saved));
                 self.layout_frame(isa, code, saved, &allocated.slots, options, &mut frame)?;
                 self.thread_allocated(isa.rows(), allocated);

@@ -26,6 +26,9 @@ use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, InstFlags, Loc,
 /// Number of instructions that are examined to find whether the flags are dead.
 pub const MAX_FLAG_ROWS: usize = 8;
 
+/// Number of bytes of code that count as one unit of work.
+const BYTES_PER_UNIT: u64 = 16;
+
 impl Blocks<'_> {
     /// Emits the blocks.
     ///
@@ -46,10 +49,9 @@ impl Blocks<'_> {
         };
         let mut layout = code.layout.iter().copied().filter(|block| thread[block.index()] == *block);
         let mut follower = layout.next();
+        let mut paid = 0;
         while let Some(block) = follower {
-            if guard.is_cancelled() {
-                return Err(LowerError::Cancelled);
-            }
+            guard.meter.spend_batch(encode.buffer.len() as u64 / BYTES_PER_UNIT, &mut paid)?;
             follower = layout.next();
             encode.buffer.bind(Label::new(block.index()));
             if options.block_offsets {
@@ -78,7 +80,7 @@ impl Blocks<'_> {
             }
             check_limit("bytes of code", encode.buffer.len() as u64, guard.limits.code_bytes)?;
         }
-        Ok(())
+        Ok(guard.meter.spend_rest(encode.buffer.len() as u64 / BYTES_PER_UNIT, &mut paid)?)
     }
 }
 

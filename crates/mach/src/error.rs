@@ -1,6 +1,7 @@
 //! Errors of compiling a function for a target.
 
 use kingpost_ir::{AnyEntity, Opcode, Type};
+use kingpost_meter::{BYTES, Exceeded, WORK};
 use std::fmt;
 
 /// Error of lowering or emission.
@@ -37,8 +38,18 @@ pub enum LowerError {
         /// Limit of the quantity.
         limit: u64,
     },
-    /// Canceled by [`Guard::cancel`](crate::Guard::cancel).
+    /// Another thread cancels.
     Cancelled,
+}
+
+impl From<Exceeded> for LowerError {
+    fn from(exceeded: Exceeded) -> LowerError {
+        match exceeded {
+            Exceeded::Work { limit } => LowerError::TooLarge { what: WORK, limit },
+            Exceeded::Bytes { limit } => LowerError::TooLarge { what: BYTES, limit },
+            _ => LowerError::Cancelled,
+        }
+    }
 }
 
 impl fmt::Display for LowerError {

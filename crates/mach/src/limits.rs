@@ -1,8 +1,9 @@
-//! Resource limits of a function, and cancellation.
+//! Resource limits of a function, and its meter.
 
 use crate::error::LowerError;
+use kingpost_meter::Meter;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Resource limits of one function. Exceeding a limit is an error that names it, and never a crash or an endless loop.
 ///
@@ -19,11 +20,20 @@ pub struct Limits {
     pub frame_bytes: u64,
     /// Bytes of code with its constants and jump tables.
     pub code_bytes: u64,
+    /// Work units of all stages together. A unit is about one instruction, operand, block or live range that one stage
+    /// examines. Equal functions and settings take equal work on every machine.
+    pub work: u64,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { instructions: 1 << 28, vregs: 1 << 30, frame_bytes: (1 << 31) - 4096, code_bytes: 1 << 31 }
+        Limits {
+            instructions: 1 << 28,
+            vregs: 1 << 30,
+            frame_bytes: (1 << 31) - 4096,
+            code_bytes: 1 << 31,
+            work: u64::MAX,
+        }
     }
 }
 
@@ -44,24 +54,24 @@ impl Limits {
             vregs: self.vregs.min(most.vregs),
             frame_bytes: self.frame_bytes.min(most.frame_bytes),
             code_bytes: self.code_bytes.min(most.code_bytes),
+            work: self.work,
         }
     }
 }
 
-/// Limits, and a flag by which another thread requests cancellation.
+/// Limits, and the meter that counts work and bytes against them.
 #[derive(Clone, Default, Debug)]
 pub struct Guard {
     /// Limits of each function.
     pub limits: Limits,
-    /// Flag that another thread sets to cancel the compilation.
-    pub cancel: Option<Arc<AtomicBool>>,
+    /// Meter of the function that is compiled.
+    pub meter: Arc<Meter>,
 }
 
 impl Guard {
-    /// Returns `true` if compilation is canceled.
-    #[inline]
-    pub fn is_cancelled(&self) -> bool {
-        self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    /// Returns a guard with a new meter. Another thread sets `cancel` to cancel compilation.
+    pub fn new(limits: Limits, cancel: Option<Arc<AtomicBool>>) -> Guard {
+        Guard { limits, meter: Arc::new(Meter::new(limits.work, u64::MAX, cancel)) }
     }
 }
 

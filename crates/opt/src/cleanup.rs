@@ -12,6 +12,10 @@ impl Optimizer {
     /// Removes unreachable blocks and constant block parameters, and, unless accesses are kept, repeated loads of
     /// constant memory. The function may use aliases before, and uses none after.
     pub fn cleanup(&mut self, func: &mut Function, analyses: &mut Analyses) {
+        // Analyses, loads, and aliases.
+        if self.meter.reserve(2 * (func.dfg.num_insts() + func.dfg.num_blocks()) as u64).is_err() {
+            return;
+        }
         analyses.update_loops(func);
         self.start();
         if !self.gvn.keeps_accesses {

@@ -28,6 +28,7 @@ use kingpost_ir::{Block, Function, Inst, InstView, Opcode, Type, Value};
 use crate::purity::{self, Purity, is_cheap, is_constant, is_movable, purity};
 use crate::rematerialise::{MAX_LOOPS, Rematerialise};
 use kingpost_ir::analyses::Analyses;
+use kingpost_meter::{Exceeded, Meter};
 
 /// Number of values of each register class that a loop may use from outside, including the values that cheap
 /// instructions moved out of it add. A machine with sixteen registers can keep this many besides the values of the
@@ -88,13 +89,15 @@ pub(crate) struct CodeMotion {
     /// By loop.
     loops: SecondaryMap<Loop, LoopUses>,
     rematerialise: Rematerialise,
+    /// Number of loops for which values were counted.
+    steps: u64,
     /// Whether short code is better than fast code.
     pub(crate) prefers_size: bool,
 }
 
 impl CodeMotion {
     /// Runs the pass.
-    pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) {
+    pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses, meter: &Meter) {
         self.uses.clear();
         self.uses.resize(func.dfg.num_insts(), Uses::default());
         self.origins.clear();
@@ -102,7 +105,9 @@ impl CodeMotion {
         if has_loops {
             self.loops.clear();
             self.origins.resize(func.dfg.num_values(), Origin::default());
-            self.find_origins(func, analyses);
+            if self.find_origins(func, analyses, meter).is_err() {
+                return;
+            }
         }
         for &block in analyses.dominators.preorder().iter().rev() {
             let innermost = analyses.loops.innermost_loop(block);
@@ -117,7 +122,8 @@ impl CodeMotion {
                 }
             }
         }
-        if has_loops && !self.prefers_size && self.is_any_short_of_registers(analyses) {
+        let is_short = has_loops && !self.prefers_size && self.is_any_short_of_registers(analyses);
+        if is_short && meter.reserve(2 * func.dfg.num_insts() as u64).is_ok() {
             let loops = &self.loops;
             self.rematerialise.run(func, analyses, |each| loops[each].is_short_of_registers());
         }
@@ -139,8 +145,12 @@ impl CodeMotion {
 
     /// Finds the origins of values and the values that loops use. Visits only blocks of loops: a value that another
     /// block defines is available before every loop that uses it, so that its origin may count as 0.
-    fn find_origins(&mut self, func: &Function, analyses: &Analyses) {
+    fn find_origins(&mut self, func: &Function, analyses: &Analyses, meter: &Meter) -> Result<(), Exceeded> {
+        self.steps = 0;
+        let mut paid = 0;
+        meter.reserve(func.dfg.num_insts() as u64)?;
         for &block in analyses.dominators.preorder() {
+            meter.spend_batch(self.steps, &mut paid)?;
             let Some(innermost) = analyses.loops.innermost_loop(block) else { continue };
             let header = analyses.dominators.preorder_number(analyses.loops.header(innermost));
             let here = analyses.dominators.preorder_number(block);
@@ -168,6 +178,7 @@ impl CodeMotion {
                 }
             }
         }
+        meter.spend_rest(self.steps, &mut paid)
     }
 
     /// Counts `value` as used from outside by the loop `innermost`. Takes at most one step for each loop around
@@ -191,6 +202,7 @@ impl CodeMotion {
             && !last.is_some_and(|last| analyses.loops.contains(each, last))
         {
             self.loops[each].integers += 1;
+            self.steps += 1;
             around = analyses.loops.parent(each);
         }
     }

@@ -38,6 +38,7 @@ use crate::purity::{Purity, constant, never_traps, purity};
 use crate::rewrite::{self, Applications, Effect, Graph, Rule};
 use crate::value_table::ValueTable;
 use kingpost_ir::analyses::Analyses;
+use kingpost_meter::Meter;
 
 /// Maximum number of requests on which rules are tried for each instruction of the input, including the instruction
 /// itself.
@@ -80,7 +81,7 @@ pub(crate) struct Gvn {
 
 impl Gvn {
     /// Runs the pass. Returns the change to the edges of the control-flow graph.
-    pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) -> Edges {
+    pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses, meter: &Meter) -> Edges {
         // Few functions number more values than they have instructions.
         self.table.reset(func.dfg.num_insts());
         self.representatives.clear();
@@ -112,10 +113,18 @@ impl Gvn {
             fuel: 0,
             traps: Vec::new(),
             edges: Edges::Kept,
+            meter,
+            requests: 0,
+            paid: 0,
         };
         for &block in analyses.dominators.preorder() {
+            if meter.status().is_err() {
+                return walk.edges;
+            }
             walk.visit_block(block);
         }
+        // A refusal is found at the end of the stage.
+        let _ = meter.spend_rest(walk.requests, &mut walk.paid);
         walk.end_at_traps();
         walk.edges
     }
@@ -146,6 +155,11 @@ pub(crate) struct Walk<'a> {
     /// Conditional traps that always occur.
     pub(crate) traps: Vec<Inst>,
     pub(crate) edges: Edges,
+    meter: &'a Meter,
+    /// Requests on which rules were tried.
+    requests: u64,
+    /// Requests that the meter has counted.
+    paid: u64,
 }
 
 impl Walk<'_> {
@@ -331,6 +345,9 @@ impl Walk<'_> {
             return None;
         }
         self.fuel -= 1;
+        self.requests += 1;
+        // After a refusal, the rest of the block is numbered without rules.
+        self.meter.spend_batch(self.requests, &mut self.paid).ok()?;
         rewrite::rewrite(self, data)
     }
 

@@ -24,6 +24,7 @@ use kingpost_ir::memflags::Endianness;
 use kingpost_ir::{Block, Function, Inst, InstView, Opcode, StackSlot, Type, Value};
 
 use kingpost_ir::analyses::Analyses;
+use kingpost_meter::Meter;
 
 /// Bytes, type and byte order that a plain load or store of a slot accesses.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -72,7 +73,7 @@ impl Mem2Reg {
     }
 
     /// Runs the pass. Returns `true` if anything changed; the function uses aliases then.
-    pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) -> bool {
+    pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses, meter: &Meter) -> bool {
         if !func.layout.blocks().all(|block| analyses.dominators.is_reachable(block)) {
             return false;
         }
@@ -83,8 +84,12 @@ impl Mem2Reg {
             return false;
         }
         self.prepare(func, analyses);
-        let mut next = 0;
+        let (mut next, values, mut paid) = (0, func.dfg.num_values(), 0);
         for block in analyses.dominators.reverse_postorder() {
+            // Parameters are made for loads, and where paths meet.
+            if meter.spend_batch((next + func.dfg.num_values() - values) as u64, &mut paid).is_err() {
+                return true;
+            }
             while let Some(&site) = self.sites.get(next).filter(|site| func.layout.inst_block(site.inst) == Some(block))
             {
                 self.promote(func, block, site);
@@ -97,6 +102,8 @@ impl Mem2Reg {
                 }
             }
         }
+        // A refusal is found at the end of the stage.
+        let _ = meter.spend_rest((next + func.dfg.num_values() - values) as u64, &mut paid);
         true
     }
 

@@ -9,7 +9,9 @@ use crate::rewrite::{Applications, RuleLimits};
 use crate::simplify_cfg::{Changes, SimplifyCfg};
 use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
+use kingpost_meter::Meter;
 use std::fmt;
+use std::sync::Arc;
 
 /// A pass. The variants are in the order in which the passes run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -57,6 +59,7 @@ pub struct Optimizer {
     code_motion: CodeMotion,
     /// Whether the function may use aliases.
     may_use_aliases: bool,
+    pub(crate) meter: Arc<Meter>,
 }
 
 impl Optimizer {
@@ -97,6 +100,14 @@ impl Optimizer {
         self
     }
 
+    /// Returns this optimizer, set to charge its work to `meter`. Once the meter refuses, passes end early, and the
+    /// function is unfinished: [`Meter::status`] tells.
+    #[must_use]
+    pub fn metered_by(mut self, meter: Arc<Meter>) -> Optimizer {
+        self.meter = meter;
+        self
+    }
+
     /// Returns the counts of rules applied to all functions so far.
     pub fn applications(&self) -> &Applications {
         &self.gvn.applications
@@ -125,19 +136,24 @@ impl Optimizer {
     /// Runs one pass. Before and after, the function may use aliases, and `analyses` is either valid for the function
     /// or marked as stale.
     pub fn run(&mut self, pass: Pass, func: &mut Function, analyses: &mut Analyses) {
+        let size = (func.dfg.num_insts() + func.dfg.num_blocks()) as u64;
+        // Analyses, and one or two walks over the instructions.
+        if pass != Pass::SimplifyCfg && self.meter.reserve(3 * size).is_err() {
+            return;
+        }
         match pass {
             Pass::SimplifyCfg => self.run_simplify_cfg(func, analyses),
             Pass::Mem2Reg if !Mem2Reg::occurs(func) => {}
             Pass::Mem2Reg => {
                 analyses.update(func);
-                if self.mem2reg.run(func, analyses) {
+                if self.mem2reg.run(func, analyses, &self.meter) {
                     self.may_use_aliases = true;
                     self.run_simplify_cfg(func, analyses);
                 }
             }
             Pass::Gvn => {
                 analyses.update(func);
-                let edges = self.gvn.run(func, analyses);
+                let edges = self.gvn.run(func, analyses, &self.meter);
                 // The pass has replaced the aliases in all instructions that it visited.
                 self.may_use_aliases = false;
                 match edges {
@@ -152,7 +168,7 @@ impl Optimizer {
             Pass::CodeMotion => {
                 self.finish(func);
                 analyses.update(func);
-                self.code_motion.run(func, analyses);
+                self.code_motion.run(func, analyses, &self.meter);
             }
         }
     }
@@ -162,7 +178,7 @@ impl Optimizer {
         if is_graph_known {
             std::mem::swap(&mut self.simplify_cfg.cfg, &mut analyses.cfg);
         }
-        match self.simplify_cfg.run(func, is_graph_known) {
+        match self.simplify_cfg.run(func, is_graph_known, &self.meter) {
             Changes::None if is_graph_known => std::mem::swap(&mut self.simplify_cfg.cfg, &mut analyses.cfg),
             Changes::None => analyses.invalidate_all_but(&mut self.simplify_cfg.cfg),
             Changes::AllButGraph => {

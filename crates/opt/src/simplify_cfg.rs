@@ -13,6 +13,7 @@
 use crate::constant_params::ConstantParams;
 use kingpost_ir::cfg::ControlFlowGraph;
 use kingpost_ir::{Block, Function, Inst, InstView, Opcode};
+use kingpost_meter::Meter;
 
 /// Maximum number of rounds. Each round but the first follows one that converted branches, and finds branches
 /// around them.
@@ -45,12 +46,15 @@ pub(crate) struct SimplifyCfg {
 impl SimplifyCfg {
     /// Runs the pass, and returns its changes. Leaves the control-flow graph in `cfg`, unless that is invalid, too.
     /// If `is_graph_known`, the graph is in `cfg` before, and all blocks must be reachable.
-    pub(crate) fn run(&mut self, func: &mut Function, is_graph_known: bool) -> Changes {
+    pub(crate) fn run(&mut self, func: &mut Function, is_graph_known: bool, meter: &Meter) -> Changes {
         let Some(entry) = func.layout.entry_block() else { return Changes::All };
         self.find_named_blocks(func);
         let mut changed = false;
         let mut is_converted = false;
         for round in 0..ROUNDS {
+            if meter.reserve((func.dfg.num_insts() + 2 * func.dfg.num_blocks()) as u64).is_err() {
+                return Changes::All;
+            }
             if is_graph_known && round == 0 {
                 self.blocks.clear();
                 self.blocks.extend_from_slice(self.cfg.blocks());

@@ -68,7 +68,9 @@ impl Allocator for Backtracking {
             budget,
         } = self;
 
+        let (meter, size) = (d.meter, problem.size());
         d.begin("liveness");
+        meter.reserve(3 * size)?;
         order.build(problem)?;
         graph.build(problem, order);
         for class in RegClass::ALL {
@@ -77,14 +79,15 @@ impl Allocator for Backtracking {
             interference[class.index()].reset(points, env.class(class).order.len());
         }
         Collect { problem, env, order, live, reservations, bundles, interference }.run()?;
-        live.find_ranges(problem, order)?;
+        live.find_ranges(problem, order, meter)?;
         d.end("liveness", || verify::liveness(problem, live), |text| live.dump(problem, text))?;
 
         d.begin("bundles");
-        bundles.build(problem, live, d);
+        bundles.build(problem, live, d)?;
         d.end("bundles", || verify::bundles(problem, live, bundles), |text| bundles.dump(text))?;
 
         d.begin("search");
+        let paid = out.stats.steps;
         let mut search = Search {
             problem,
             env,
@@ -102,12 +105,14 @@ impl Allocator for Backtracking {
             budget: *budget,
             is_by_cost: false,
             limit: 0,
+            paid,
         };
         search.run()?;
         let unused = search.unused;
         d.end("search", || verify::search(problem, bundles), |text| bundles.dump(text))?;
 
         d.begin("locations");
+        meter.reserve(2 * (bundles.segments.len() + problem.vregs.len()) as u64)?;
         interference.iter_mut().for_each(Interference::release);
         locations.build(problem, bundles);
         bundles.release();
@@ -115,7 +120,9 @@ impl Allocator for Backtracking {
         d.end("locations", || verify::locations(problem, locations), |text| locations.dump(problem, text))?;
 
         d.begin("emit");
-        Emit { problem, env, order, live, reservations, bundles, interference, locations, s: output, out }.run()?;
+        meter.reserve(2 * size + 4 * locations.all_fragments().len() as u64)?;
+        Emit { problem, env, order, live, reservations, bundles, interference, locations, s: output, out, meter }
+            .run()?;
         d.end("emit", || Ok(()), |text| locations.dump_slots(problem, text))?;
         if problem.num_insts() > MAX_KEPT {
             *self = Backtracking { budget: *budget, ..Backtracking::default() };

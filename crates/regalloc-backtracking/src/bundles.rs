@@ -15,7 +15,7 @@
 use crate::liveness::{LiveRange, Liveness, Segment};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
-use kingpost_regalloc::{Diagnostics, EdgeData, Event, Freq, PReg, Problem, VReg};
+use kingpost_regalloc::{AllocError, Diagnostics, EdgeData, Event, Freq, PReg, Problem, VReg};
 use kingpost_regalloc_common::congruence::Congruence;
 use kingpost_regalloc_common::point::ProgPoint;
 use kingpost_regalloc_common::release;
@@ -233,7 +233,16 @@ impl Bundles {
     }
 
     /// Builds the bundles, beginning with the most frequent pair.
-    pub(crate) fn build(&mut self, problem: &Problem, live: &Liveness, diagnostics: &mut Diagnostics<'_>) {
+    ///
+    /// # Errors
+    /// If the meter refuses.
+    pub(crate) fn build(
+        &mut self,
+        problem: &Problem,
+        live: &Liveness,
+        diagnostics: &mut Diagnostics<'_>,
+    ) -> Result<(), AllocError> {
+        diagnostics.meter.reserve(2 * (live.all_ranges().len() + self.affinities.len()) as u64)?;
         let ranges = (0..).zip(live.all_ranges()).map(|(index, range)| LiveRange::new(index, range));
         self.classes.begin_with(ranges, live.spans());
         self.classes.budget = MERGE_STEPS * (self.classes.pool.len() + 1);
@@ -244,15 +253,23 @@ impl Bundles {
         }
         self.defer_obstacles(live);
         self.affinities.sort_by_key(|pair| (Reverse(pair.freq), pair.group));
-        self.merge_all(problem, live, diagnostics);
+        self.merge_all(problem, live, diagnostics)?;
         release(&mut self.affinities);
         release(&mut self.arguments);
         release(&mut self.sums);
         self.number(problem, live);
+        Ok(())
     }
 
-    fn merge_all(&mut self, problem: &Problem, live: &Liveness, diagnostics: &mut Diagnostics<'_>) {
+    fn merge_all(
+        &mut self,
+        problem: &Problem,
+        live: &Liveness,
+        diagnostics: &mut Diagnostics<'_>,
+    ) -> Result<(), AllocError> {
+        let (meter, budget, mut paid) = (diagnostics.meter, self.classes.budget, 0);
         for i in 0..self.affinities.len() {
+            meter.spend_batch((budget - self.classes.budget) as u64, &mut paid)?;
             let Affinity { a, b, .. } = self.affinities[i];
             if live.is_memory_only(a) || live.is_memory_only(b) || problem.class(a) != problem.class(b) {
                 continue;
@@ -263,6 +280,7 @@ impl Bundles {
             }
         }
         self.classes.merge_gathered();
+        Ok(meter.spend_rest((budget - self.classes.budget) as u64, &mut paid)?)
     }
 
     /// Creates a bundle and a spill set for each class of values that are live anywhere.

@@ -13,6 +13,7 @@ use crate::interference::Interference;
 use crate::liveness::Liveness;
 use crate::reservations::Reservations;
 use crate::value_locations::{ValueLoc, ValueLocations};
+use kingpost_regalloc::meter::MeterRef;
 use kingpost_regalloc::{
     AllocError, Allocation, Edge, Edit, EditKind, Inst, LabelUse, Loc, MachineEnv, NoRegister, Operand, PReg, PRegSet,
     ParallelMoves, Problem, StackMapEntry, VReg,
@@ -103,6 +104,7 @@ pub(crate) struct Emit<'a> {
     pub(crate) locations: &'a mut ValueLocations,
     pub(crate) s: &'a mut Output,
     pub(crate) out: &'a mut Allocation,
+    pub(crate) meter: MeterRef<'a>,
 }
 
 impl Emit<'_> {
@@ -125,9 +127,10 @@ impl Emit<'_> {
         self.store_defs();
         self.locations.assign_slots(self.problem, self.live, self.bundles, self.out)?;
         self.write_locations();
+        self.meter.reserve(2 * self.s.moves.len() as u64)?;
         self.write_moves()?;
         repeated::drop_repeated(self.problem, self.env, self.out);
-        self.stack_maps();
+        self.stack_maps()?;
         for i in 0..self.problem.labels.len() {
             self.label(self.problem.labels[i]);
         }
@@ -183,10 +186,12 @@ impl Emit<'_> {
         }
     }
 
-    fn stack_maps(&mut self) {
+    fn stack_maps(&mut self) -> Result<(), AllocError> {
+        let mut paid = self.out.stack_maps.len() as u64;
         for (vreg, _) in self.problem.vregs.iter().filter(|(_, data)| data.is_ref) {
             let Some(slot) = self.locations.loc(ValueLoc::Memory(vreg)).as_slot() else { continue };
             for range in self.live.ranges(vreg) {
+                self.meter.spend_batch(self.out.stack_maps.len() as u64, &mut paid)?;
                 for point in self.reservations.safepoints(range.range()) {
                     let inst = self.order.inst_at(point.position());
                     // A result that overwrites its input in memory is not there yet.
@@ -197,6 +202,7 @@ impl Emit<'_> {
                 }
             }
         }
+        Ok(self.meter.spend_rest(self.out.stack_maps.len() as u64, &mut paid)?)
     }
 
     /// Writes the locations that are slots, and drops moves from a location to itself.

@@ -17,6 +17,7 @@
 use crate::code::Code;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
+use kingpost_regalloc::meter::MeterRef;
 use kingpost_regalloc::{AllocError, Constraint, Edge, Inst, InstFlags, Pos, Problem, RegSetId, VReg};
 use kingpost_regalloc_common::congruence::Interval;
 use kingpost_regalloc_common::live_blocks::{DefsAndUses, LiveBlocks, LiveUse};
@@ -433,7 +434,12 @@ impl Liveness {
     ///
     /// # Errors
     /// If that takes too many steps.
-    pub(crate) fn find_ranges(&mut self, problem: &Problem, order: &LinearOrder) -> Result<(), AllocError> {
+    pub(crate) fn find_ranges(
+        &mut self,
+        problem: &Problem,
+        order: &LinearOrder,
+        meter: MeterRef<'_>,
+    ) -> Result<(), AllocError> {
         self.ranges.clear();
         self.globals.clear();
         for vreg in problem.vregs.keys() {
@@ -451,7 +457,8 @@ impl Liveness {
         self.globals.sort_unstable();
         let globals = std::mem::take(&mut self.globals);
         self.blocks.begin(problem, order);
-        let result = globals.chunks(LiveBlocks::CHUNK).try_for_each(|chunk| self.find_global(problem, order, chunk));
+        let mut chunks = globals.chunks(LiveBlocks::CHUNK);
+        let result = chunks.try_for_each(|chunk| self.find_global(problem, order, chunk, meter));
         self.globals = globals;
         self.release();
         result
@@ -466,16 +473,23 @@ impl Liveness {
     }
 
     /// Computes the live ranges of values that are used in several blocks.
-    fn find_global(&mut self, problem: &Problem, order: &LinearOrder, chunk: &[Global]) -> Result<(), AllocError> {
+    fn find_global(
+        &mut self,
+        problem: &Problem,
+        order: &LinearOrder,
+        chunk: &[Global],
+        meter: MeterRef<'_>,
+    ) -> Result<(), AllocError> {
         let Liveness { uses, use_starts, values, blocks, chunk: vregs, .. } = self;
         vregs.clear();
         vregs.extend(chunk.iter().map(|global| global.vreg));
         let needs_truth = vregs.iter().any(|&vreg| problem.vregs[vreg].is_ref);
-        let is_found = blocks.find(order, &SortedUses { uses, use_starts, values }, vregs, needs_truth)?;
+        let is_found = blocks.find(order, &SortedUses { uses, use_starts, values }, vregs, needs_truth, meter)?;
         self.found.clear();
         self.spans.clear();
         if is_found {
             self.blocks.append_to(&mut self.found, chunk.len(), |_, span| self.spans.push(span));
+            meter.spend(self.found.len() as u64)?;
         }
         for (k, &Global { vreg, .. }) in chunk.iter().enumerate() {
             let (first, uses) = (self.ranges.len(), self.use_range(vreg));

@@ -92,6 +92,8 @@ pub(crate) struct Search<'a, 'o> {
     /// Whether all callee-saved registers whose benefit exceeds their cost are open.
     pub(crate) deferred_done: bool,
     pub(crate) budget: Budget,
+    /// Steps that the meter has counted.
+    pub(crate) paid: u64,
     /// Whether the search has ended, and the queue is in the order of costs.
     pub(crate) is_by_cost: bool,
     /// Steps before bundles are no longer evicted.
@@ -111,6 +113,8 @@ impl Search<'_, '_> {
         self.s.waiting.clear();
         self.s.blockers.clear();
         self.s.blockers.resize(PReg::COUNT, None);
+        let meter = self.diagnostics.meter;
+        meter.reserve((self.bundles.bundles.len() + self.bundles.segments.len()) as u64)?;
         let first = (0..self.bundles.bundles.len() as u32).map(Bundle::from_u32);
         for bundle in first.clone() {
             if !self.is_memory_only(bundle) {
@@ -121,6 +125,7 @@ impl Search<'_, '_> {
         self.s.queue.sort();
         for bundle in first {
             if self.is_memory_only(bundle) {
+                meter.spend_batch(self.stats.steps, &mut self.paid)?;
                 self.split_to_minimal(bundle);
                 self.bundles.retire(bundle);
             }
@@ -137,7 +142,7 @@ impl Search<'_, '_> {
             }
         }
         self.s.queue.release();
-        Ok(())
+        Ok(meter.spend_rest(self.stats.steps, &mut self.paid)?)
     }
 
     /// Puts a bundle back, and orders the queue by memory cost per point. No bundle is evicted from then on.
@@ -205,7 +210,13 @@ impl Search<'_, '_> {
         self.stats.steps > self.limit
     }
 
+    /// Counts the steps so far on the meter, if they are many.
+    fn pay(&mut self) -> Result<(), AllocError> {
+        Ok(self.diagnostics.meter.spend_batch(self.stats.steps, &mut self.paid)?)
+    }
+
     fn process(&mut self, bundle: Bundle, crosses_calls: bool) -> Result<(), AllocError> {
+        self.pay()?;
         self.stats.steps += 1;
         let r = self.kept_requirements(bundle, crosses_calls);
         if self.is_free_in_memory(bundle, &r) {
@@ -245,6 +256,7 @@ impl Search<'_, '_> {
             Some(reg) => self.assign(bundle, reg),
             None if r.is_minimal => return self.match_instruction(bundle),
             None => {
+                self.pay()?;
                 self.split(bundle, &r);
                 self.bundles.retire(bundle);
             }

@@ -22,6 +22,7 @@ use crate::order::{BlockIndex, LinearOrder};
 use crate::point::{PointRange, ProgPoint};
 use crate::release;
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::MeterRef;
 use kingpost_regalloc::{AllocError, Problem, VReg};
 use std::ops::Range;
 
@@ -125,20 +126,21 @@ impl LiveBlocks {
     /// With `needs_truth` the budget is larger: the ranges of references must be exact, because stack maps are.
     ///
     /// # Errors
-    /// If the larger budget is exhausted as well.
+    /// If the larger budget is exhausted as well, or the meter refuses.
     pub fn find(
         &mut self,
         order: &LinearOrder,
         values: &impl DefsAndUses,
         chunk: &[VReg],
         needs_truth: bool,
+        meter: MeterRef<'_>,
     ) -> Result<bool, AllocError> {
         let times = if needs_truth { LAST_RESORT } else { 1 };
         let budget = times * (BLOCKS_PER_POSITION * order.num_positions() + 64);
         if self.visited <= budget {
             let (low, high) = self.window(order, values, chunk);
             self.note_blocks(order, values, chunk);
-            let is_found = self.sweep(order, low, high, budget);
+            let is_found = self.sweep(order, low, high, budget, meter)?;
             if is_found {
                 self.read_ranges(order, values, chunk, low, high);
             }
@@ -216,13 +218,21 @@ impl LiveBlocks {
     }
 
     /// Repeats sweeps until there is no change. Returns `false` if the budget is exhausted.
-    fn sweep(&mut self, order: &LinearOrder, low: usize, high: usize, budget: usize) -> bool {
+    fn sweep(
+        &mut self,
+        order: &LinearOrder,
+        low: usize,
+        high: usize,
+        budget: usize,
+        meter: MeterRef<'_>,
+    ) -> Result<bool, AllocError> {
         let mut next = Some(high);
         while let Some(from) = next.take() {
             self.visited += from + 1 - low;
             if self.visited > budget {
-                return false;
+                return Ok(false);
             }
+            meter.reserve((from + 1 - low) as u64)?;
             for at in (low..=from).rev() {
                 let [a, b] = self.succs[at];
                 let live_in = |to: u32| self.words[to as usize].live_in;
@@ -240,7 +250,7 @@ impl LiveBlocks {
                 }
             }
         }
-        true
+        Ok(true)
     }
 
     /// Finds the ranges by comparing each block with the block before it.
@@ -425,7 +435,10 @@ mod tests {
         fn ranges(&self) -> Vec<String> {
             let mut live = LiveBlocks::default();
             live.begin(&self.problem, &self.order);
-            assert!(live.find(&self.order, &self.values, &self.vregs(), false).expect("a superset would do"));
+            assert!(
+                live.find(&self.order, &self.values, &self.vregs(), false, MeterRef::default())
+                    .expect("a superset would do")
+            );
             let (mut ranges, mut spans) = (Vec::new(), Vec::new());
             live.append_to(&mut ranges, self.values.defs.len(), |_, span| spans.push(span));
             let text = |span: Range<u32>| {
@@ -479,7 +492,7 @@ mod tests {
         live.begin(&case.problem, &case.order);
         live.visited = usize::MAX / 2;
         let vregs = case.vregs();
-        assert_eq!(live.find(&case.order, &case.values, &vregs, false), Ok(false));
-        assert!(live.find(&case.order, &case.values, &vregs, true).is_err());
+        assert_eq!(live.find(&case.order, &case.values, &vregs, false, MeterRef::default()), Ok(false));
+        assert!(live.find(&case.order, &case.values, &vregs, true, MeterRef::default()).is_err());
     }
 }

@@ -55,11 +55,13 @@ impl Allocator for LinearScan {
         out.reset(problem);
         let LinearScan { registers, order, values, live, constraints, scan, scratch: s, resolved, slots, emit } = self;
 
+        let (meter, size) = (d.meter, problem.size());
         d.begin("liveness");
+        meter.reserve(2 * size)?;
         registers.build(problem, env);
         order.build(problem)?;
         collect::run(problem, order, registers, values, live, constraints);
-        live.find_ranges(problem, order, values)?;
+        live.find_ranges(problem, order, values, meter)?;
         let input = &ResolveInput { problem, registers, order, constraints };
         d.end("liveness", || verify::liveness(input, values), |text| dump::liveness(input, values, text))?;
 
@@ -68,15 +70,19 @@ impl Allocator for LinearScan {
         d.end("scan", || verify::scan(input, values, scan), |text| dump::scan(input, values, scan, text))?;
 
         d.begin("resolve");
-        resolved.build(input, values, scan);
+        let intervals = scan.occupancy.intervals.len() + scan.gap_moves.len() + scan.maps.len();
+        meter.reserve((problem.num_edges() + intervals) as u64)?;
+        resolved.build(input, values, scan, meter)?;
         let verify_moves = || verify::resolve(input, values, scan, resolved);
         d.end("resolve", verify_moves, |text| dump::resolve(input, values, resolved, text))?;
 
         d.begin("slots");
-        slots.run(input, values, &resolved.in_slots, out)?;
+        slots.run(input, values, &resolved.in_slots, out, meter)?;
         d.end("slots", || verify::slots(values, resolved), |text| dump::slots(input, values, out, text))?;
 
         d.begin("emit");
+        let edits = scan.gap_moves.len() + resolved.num_steps();
+        meter.reserve(2 * (problem.num_blocks() + edits) as u64)?;
         Emit { input, env, values, scan, resolved, s: emit, out }.run()?;
         if problem.num_insts() > MAX_KEPT {
             *self = LinearScan::default();

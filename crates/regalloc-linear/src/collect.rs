@@ -19,6 +19,7 @@
 
 use crate::values::{NONE, Use, Values, flag};
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::MeterRef;
 use kingpost_regalloc::{
     AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, OperandClass, Pos, Problem, Step, VReg,
 };
@@ -284,6 +285,7 @@ impl Liveness {
         problem: &Problem,
         order: &LinearOrder,
         values: &mut Values,
+        meter: MeterRef<'_>,
     ) -> Result<(), AllocError> {
         if self.globals.is_empty() {
             return Ok(());
@@ -291,15 +293,18 @@ impl Liveness {
         self.globals.reverse();
         let Liveness { globals, blocks } = self;
         blocks.begin(problem, order);
+        meter.reserve((order.num_blocks() + globals.len()) as u64)?;
         for chunk in globals.chunks(LiveBlocks::CHUNK) {
             let needs_truth = !order.is_forward() || chunk.iter().any(|&vreg| values[vreg].is_ref());
-            if blocks.find(order, values, chunk, needs_truth)? {
+            let first = values.ranges.len();
+            if blocks.find(order, values, chunk, needs_truth, meter)? {
                 let Values { list, ranges, .. } = &mut *values;
                 let mut set = |k: usize, span: Range<u32>| list[chunk[k].index()].ranges = [span.start, span.end];
                 blocks.append_to(ranges, chunk.len(), &mut set);
                 for &vreg in chunk {
                     list[vreg.index()].begin_ranges(ranges);
                 }
+                meter.spend((ranges.len() - first) as u64)?;
                 continue;
             }
             for &vreg in chunk {

@@ -175,8 +175,12 @@ impl Scan<'_, '_> {
         self.out.stats.steps += (self.problem.num_operands() + self.problem.num_insts()) as u64;
         self.scan.begin(blocks);
         self.s.begin(self.problem, self.constraints, blocks);
+        let (meter, mut paid) = (self.diagnostics.meter, self.out.stats.steps);
         for at in self.order.indices() {
             let block = *self.order.block(at);
+            let steps = self.steps();
+            let before = steps - std::mem::replace(&mut paid, steps);
+            meter.reserve(before + 2 * u64::from(block.num_insts()))?;
             self.start_block(at);
             let gaps = self.scan.gaps.len() as u32;
             for (step, position) in self.problem.walk(block.block).zip(block.positions()) {
@@ -187,7 +191,12 @@ impl Scan<'_, '_> {
             self.end_block(at);
         }
         self.close_all(self.order.stop());
-        Ok(())
+        Ok(meter.spend_rest(self.steps(), &mut paid)?)
+    }
+
+    /// Returns the steps so far: registers examined, and split intervals listed at blocks.
+    fn steps(&self) -> u64 {
+        self.out.stats.steps + self.scan.maps.len() as u64
     }
 
     fn pass_clobber_points(&mut self, position: Position) {

@@ -20,7 +20,8 @@ use crate::linear_scan::{GapMove, ScanResult};
 use crate::split_intervals::SplitInterval;
 use crate::values::{IntervalId, Values, flag};
 use cranelift_entity::{EntityRef, PrimaryMap};
-use kingpost_regalloc::{Block, Edge, EdgeData, Inst, Problem, VReg};
+use kingpost_regalloc::meter::MeterRef;
+use kingpost_regalloc::{AllocError, Block, Edge, EdgeData, Inst, Problem, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Masks, Reg, Registers, regs};
@@ -66,13 +67,29 @@ pub(crate) struct ResolveInput<'a> {
 }
 
 impl Resolved {
-    pub(crate) fn build(&mut self, input: &ResolveInput<'_>, values: &mut Values, scan: &ScanResult) {
+    /// Finds the moves of all edges, the stores of all values, and the values that need slots.
+    ///
+    /// # Errors
+    /// If the meter refuses.
+    pub(crate) fn build(
+        &mut self,
+        input: &ResolveInput<'_>,
+        values: &mut Values,
+        scan: &ScanResult,
+        meter: MeterRef<'_>,
+    ) -> Result<(), AllocError> {
         self.begin(input.problem);
         self.read_gaps(values, scan);
         self.edges.build(input, values, scan, &mut self.spill_freq);
         self.find_spill_points(input, values, scan);
-        self.find_references(input, values);
+        self.find_references(input, values, meter)?;
         self.choose_stores(input, values);
+        Ok(())
+    }
+
+    /// Returns the number of stores, spill points, moves on edges and references.
+    pub(crate) fn num_steps(&self) -> usize {
+        self.def_stores.len() + self.spill_points.len() + self.edges.moves.len() + self.references.len()
     }
 
     fn begin(&mut self, problem: &Problem) {
@@ -126,20 +143,28 @@ impl Resolved {
     }
 
     /// Finds references that live across a safepoint, at which they are in memory.
-    fn find_references(&mut self, input: &ResolveInput<'_>, values: &mut Values) {
+    fn find_references(
+        &mut self,
+        input: &ResolveInput<'_>,
+        values: &mut Values,
+        meter: MeterRef<'_>,
+    ) -> Result<(), AllocError> {
         if !values.has_refs {
-            return;
+            return Ok(());
         }
+        let mut paid = 0;
         self.safepoints.clear();
         let safepoints = input.constraints.clobber_points.iter().filter(|o| o.safepoint);
         self.safepoints.extend(safepoints.map(|o| o.position));
         if self.safepoints.is_empty() {
-            return;
+            return Ok(());
         }
+        meter.reserve(input.problem.vregs.len() as u64)?;
         for (vreg, data) in input.problem.vregs.iter() {
             if !data.is_ref || values.is_remat(vreg) {
                 continue;
             }
+            meter.spend_batch(4 * self.references.len() as u64, &mut paid)?;
             let Values { list, ranges, .. } = &mut *values;
             let value = &mut list[vreg.index()];
             for range in &ranges[value.ranges[0] as usize..value.ranges[1] as usize] {
@@ -152,6 +177,7 @@ impl Resolved {
                 }
             }
         }
+        Ok(meter.spend_rest(4 * self.references.len() as u64, &mut paid)?)
     }
 
     /// Decides where values are stored, and which values need slots.

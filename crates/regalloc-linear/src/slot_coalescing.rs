@@ -13,6 +13,7 @@
 
 use crate::resolve::ResolveInput;
 use crate::values::{Values, flag};
+use kingpost_regalloc::meter::MeterRef;
 use kingpost_regalloc::{AllocError, Allocation, Constraint, Problem, Slot, VReg};
 use kingpost_regalloc_common::affinity::Affinities;
 use kingpost_regalloc_common::congruence::Congruence;
@@ -46,17 +47,20 @@ impl SlotCoalescing {
         values: &mut Values,
         in_slots: &[VReg],
         out: &mut Allocation,
+        meter: MeterRef<'_>,
     ) -> Result<(), AllocError> {
         values.slots.clear();
         if in_slots.is_empty() {
             return Ok(());
         }
         self.begin(values, in_slots);
+        meter.reserve(self.classes.pool.len() as u64 + 4 * in_slots.len() as u64)?;
         if in_slots.len() >= 2 {
+            meter.reserve(input.problem.size())?;
             self.find_tied(input.problem, values, in_slots);
-            self.merge_pairs(values);
+            self.merge_pairs(values, meter)?;
             self.find_passed(input, values);
-            self.merge_pairs(values);
+            self.merge_pairs(values, meter)?;
         }
         for (class, &vreg) in (0..).zip(in_slots) {
             let intervals = self.classes.intervals(class);
@@ -126,10 +130,12 @@ impl SlotCoalescing {
         }
     }
 
-    fn merge_pairs(&mut self, values: &Values) {
+    fn merge_pairs(&mut self, values: &Values, meter: MeterRef<'_>) -> Result<(), AllocError> {
         self.pairs.sort();
         let mut pairs = std::mem::take(&mut self.pairs);
-        for (from, to) in pairs.iter() {
+        let (budget, mut paid) = (self.classes.budget, 0);
+        for ((from, to), tried) in pairs.iter().zip(0..) {
+            meter.spend_batch(tried + (budget - self.classes.budget) as u64, &mut paid)?;
             let (from, to) = (&values[from], &values[to]);
             if from.has(flag::IN_SLOT) && to.has(flag::IN_SLOT) && from.width() == to.width() {
                 let (a, b) = (self.classes.find(from.cursor), self.classes.find(to.cursor));
@@ -137,8 +143,10 @@ impl SlotCoalescing {
             }
         }
         self.classes.merge_gathered();
+        meter.spend_rest((pairs.len() + budget - self.classes.budget) as u64, &mut paid)?;
         pairs.clear();
         self.pairs = pairs;
+        Ok(())
     }
 
     fn merge(&mut self, a: u32, b: u32) {

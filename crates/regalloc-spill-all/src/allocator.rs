@@ -9,8 +9,8 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc::{
-    AllocError, Allocation, Allocator, Block, Edit, EditKind, Inst, InstFlags, LabelRange, Loc, MachineEnv, NoRegister,
-    PRegSet, ParallelMoves, Problem, Slot, VReg,
+    AllocError, Allocation, Allocator, Block, Diagnostics, Edit, EditKind, Inst, InstFlags, LabelRange, Loc,
+    MachineEnv, NoRegister, PRegSet, ParallelMoves, Problem, Slot, VReg,
 };
 
 /// Largest number of values, because each has a slot number.
@@ -48,6 +48,19 @@ impl Allocator for SpillAll {
     }
 
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
+        self.allocate_with(problem, env, out, &mut Diagnostics::default())
+    }
+
+    fn allocate_with(
+        &mut self,
+        problem: &Problem,
+        env: &MachineEnv,
+        out: &mut Allocation,
+        diagnostics: &mut Diagnostics<'_>,
+    ) -> Result<(), AllocError> {
+        let meter = diagnostics.meter;
+        // Two passes over the instructions, and about one edit for each operand.
+        meter.reserve(3 * problem.size())?;
         out.reset(problem);
         if problem.vregs.len() as u64 > MAX_VALUES {
             return Err(AllocError::TooLarge { what: "values", limit: MAX_VALUES });
@@ -67,7 +80,7 @@ impl Allocator for SpillAll {
         self.add_labels(problem, out);
         let slots = &self.slots;
         // A safepoint is an instruction at which a collector may run: it finds the references that are read later in their slots.
-        out.stats.steps = self.stack_maps.collect(problem, |vreg| slots[vreg].expand(), &mut out.stack_maps)?;
+        out.stats.steps = self.stack_maps.collect(problem, |vreg| slots[vreg].expand(), &mut out.stack_maps, meter)?;
         out.stats.steps += problem.num_operands() as u64;
         // The frame saves these registers, because the caller expects them unchanged.
         out.collect_saved(problem, env.callee_saved());

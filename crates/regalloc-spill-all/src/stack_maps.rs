@@ -6,6 +6,7 @@
 //! in stack maps.
 
 use cranelift_entity::SecondaryMap;
+use kingpost_regalloc::meter::MeterRef;
 use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{AllocError, Block, Inst, InstFlags, Problem, Slot, StackMapEntry, VReg};
 
@@ -35,6 +36,7 @@ impl StackMaps {
         problem: &Problem,
         slot: impl Fn(VReg) -> Option<Slot>,
         maps: &mut Vec<StackMapEntry>,
+        meter: MeterRef<'_>,
     ) -> Result<u64, AllocError> {
         self.steps = 0;
         self.safepoints.clear();
@@ -47,7 +49,9 @@ impl StackMaps {
         self.live_out.clear();
         sort(&mut self.uses);
         let limit = STEPS.0 + STEPS.1 * problem.num_insts() as u64;
+        let mut paid = 0;
         for i in 0..self.uses.len() {
+            meter.spend_batch(4 * self.steps, &mut paid)?;
             let (vreg, block, before) = self.uses[i];
             if self.uses.get(i + 1).is_some_and(|next| (next.0, next.1) == (vreg, block)) {
                 continue;
@@ -59,6 +63,7 @@ impl StackMaps {
                 return Err(AllocError::StepBudget { steps: self.steps });
             }
         }
+        meter.spend_rest(4 * self.steps, &mut paid)?;
         sort(maps);
         maps.dedup();
         Ok(self.steps)

@@ -54,21 +54,23 @@ impl Allocator for SsaAllocator {
             }
         }
         let SsaAllocator { order, live, constraints, classes, spilling, plan, hints, coloring, slots } = self;
+        let (meter, size) = (d.meter, problem.size());
         d.begin("liveness");
+        meter.reserve(2 * size)?;
         order.build_forward(problem)?;
         constraints.begin(problem, env, order);
-        live.compute(problem, order, constraints)?;
+        live.compute(problem, order, constraints, meter)?;
         d.end("liveness", || live.verify(problem, order), |text| live.dump(problem, order, text))?;
 
         live.release();
         d.begin("coalescing");
-        classes.compute(problem, order, constraints, live);
+        classes.compute(problem, order, constraints, live, meter)?;
         d.end("coalescing", || classes.verify(problem, order, live), |text| classes.dump(problem, text))?;
         events::coalesced(problem, classes, d);
         classes.release();
 
         d.begin("spilling");
-        let analyses = &SpillInput { problem, env, order, constraints, live, classes };
+        let analyses = &SpillInput { problem, env, order, constraints, live, classes, meter };
         plan.exchange(&mut spilling.plan);
         spilling.run(analyses)?;
         spilling.release();
@@ -76,21 +78,21 @@ impl Allocator for SsaAllocator {
         d.end("spilling", || spills.verify(analyses), |text| spills.dump(analyses, text))?;
 
         d.begin("reload");
-        plan.run(analyses, &mut spilling.plan);
+        plan.run(analyses, &mut spilling.plan)?;
         d.end("reload", || plan.verify(analyses), |text| plan.dump(analyses, text))?;
         events::transferred(plan, d);
         plan.release();
 
         d.begin("register_hints");
         let spills = &spilling.plan;
-        hints.run(analyses, spills);
+        hints.run(analyses, spills)?;
         d.end("register_hints", || Ok(()), |text| hints.dump(text))?;
         hints.release();
 
         // Memory written from here on was not in use before.
         out.reset(problem);
         d.begin("coloring");
-        let input = &ColorInput { problem, env, order, constraints, live, classes, spills, plan, hints };
+        let input = &ColorInput { problem, env, order, constraints, live, classes, spills, plan, hints, meter };
         coloring.run(input, out)?;
         let assignment = &coloring.assignment;
         d.end("coloring", || assignment.verify(analyses, spills, out), |text| assignment.dump(analyses, text))?;
@@ -105,7 +107,7 @@ impl Allocator for SsaAllocator {
             live.close();
         }
         let spills = &spilling.plan;
-        let input = &ColorInput { problem, env, order, constraints, live, classes, spills, plan, hints };
+        let input = &ColorInput { problem, env, order, constraints, live, classes, spills, plan, hints, meter };
         coloring.resolve(input, slots, out)?;
         let phases = [live.steps, classes.steps, spilling.steps, hints.steps, coloring.steps];
         out.stats.steps = phases.into_iter().sum::<u64>() + problem.num_operands() as u64;

@@ -21,8 +21,9 @@ use crate::constraints::Constraints;
 use crate::liveness::Liveness;
 use crate::tables::{check, scaled};
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::MeterRef;
 use kingpost_regalloc::sort::sort;
-use kingpost_regalloc::{Problem, VReg};
+use kingpost_regalloc::{AllocError, Problem, VReg};
 use kingpost_regalloc_common::affinity::Affinities;
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::PointRange;
@@ -53,19 +54,22 @@ impl Coalescing {
         order: &LinearOrder,
         constraints: &Constraints,
         live: &Liveness,
-    ) {
+        meter: MeterRef<'_>,
+    ) -> Result<(), AllocError> {
         self.classes.clear();
         self.classes.extend(problem.vregs.keys());
         self.merged.clear();
         self.steps = 0;
+        meter.reserve(problem.size() - problem.num_operands() as u64)?;
         self.find_pairs(problem, order, constraints, live);
         if self.pairs.is_empty() {
-            return;
+            return Ok(());
         }
         self.next.clone_from(&self.classes);
         let budget = self.pairs.len() as u64 * TESTS_PER_PAIR;
-        let pairs = std::mem::take(&mut self.pairs);
-        for (a, b) in pairs.iter() {
+        let (pairs, mut paid) = (std::mem::take(&mut self.pairs), 0);
+        for ((a, b), tried) in pairs.iter().zip(1..) {
+            meter.spend_batch(tried + self.steps + self.merged.len() as u64, &mut paid)?;
             let (x, y) = (problem.vregs[a], problem.vregs[b]);
             let alike = x.class == y.class && x.is_ref == y.is_ref;
             let is_unlisted = live.is_unlisted[a.index()] || live.is_unlisted[b.index()];
@@ -74,7 +78,9 @@ impl Coalescing {
                 self.merge(x.min(y), x.max(y));
             }
         }
+        meter.spend_rest(pairs.len() as u64 + self.steps + self.merged.len() as u64, &mut paid)?;
         self.pairs = pairs;
+        Ok(())
     }
 
     /// Returns `true` if a member of one class interferes with a member of the other, or if the budget is

@@ -6,6 +6,7 @@ use crate::liveness::Liveness;
 use crate::register_hints::RegisterHints;
 use crate::reload::ReloadPlan;
 use crate::spill_plan::SpillPlan;
+use kingpost_regalloc::meter::MeterRef;
 use kingpost_regalloc::{MachineEnv, Problem};
 use kingpost_regalloc_common::order::LinearOrder;
 
@@ -20,4 +21,5 @@ pub(crate) struct ColorInput<'a> {
     pub(crate) spills: &'a SpillPlan,
     pub(crate) plan: &'a ReloadPlan,
     pub(crate) hints: &'a RegisterHints,
+    pub(crate) meter: MeterRef<'a>,
 }

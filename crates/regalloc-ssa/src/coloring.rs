@@ -62,7 +62,11 @@ impl Coloring {
     pub(crate) fn run(&mut self, input: &ColorInput, out: &mut Allocation) -> Result<(), AllocError> {
         self.begin(input);
         let mut scratch = std::mem::take(&mut self.scratch);
+        let mut paid = 0;
         for (index, block) in input.order.blocks() {
+            let steps = scratch.matching.steps + self.assignment.edits.len() as u64;
+            let before = steps - std::mem::replace(&mut paid, steps);
+            input.meter.reserve(before + 2 * u64::from(block.num_insts()))?;
             if self.pass_bare_jump(input, index) {
                 continue;
             }
@@ -78,6 +82,7 @@ impl Coloring {
         self.map.remove(self.map.occupied);
         self.scratch = scratch;
         self.steps += self.scratch.matching.steps + self.assignment.edits.len() as u64;
+        input.meter.spend_rest(self.steps, &mut paid)?;
         Ok(())
     }
 

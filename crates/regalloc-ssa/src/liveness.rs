@@ -31,6 +31,7 @@ use crate::constraints::Constraints;
 use crate::tables::{Span, check, reset};
 use crate::uses::{Chain, DEAD, Def, FAR, LIVE_OUT, NONE, Next, Pass, Use, Uses};
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::MeterRef;
 use kingpost_regalloc::{AllocError, Block, Problem, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
@@ -221,12 +222,15 @@ impl Liveness {
         problem: &Problem,
         order: &LinearOrder,
         constraints: &mut Constraints,
+        meter: MeterRef<'_>,
     ) -> Result<(), AllocError> {
         self.steps = 0;
         self.jumps.find(problem, order);
+        meter.reserve(problem.size())?;
         self.find_uses(problem, order, constraints);
-        self.walk_up(problem, order)?;
+        self.walk_up(problem, order, meter)?;
         self.uses.release();
+        meter.reserve(2 * self.walk.ranges.len() as u64)?;
         self.sort_entries(problem);
         self.steps += (problem.num_insts() + self.walk.ranges.len()) as u64;
         Ok(())
@@ -377,7 +381,7 @@ impl Liveness {
 
     /// Walks from uses up to defs, value by value. Parameters come before their arguments, except for arguments
     /// passed back to the head of a loop: their next use is assumed to be far until all values have been visited.
-    fn walk_up(&mut self, problem: &Problem, order: &LinearOrder) -> Result<(), AllocError> {
+    fn walk_up(&mut self, problem: &Problem, order: &LinearOrder, meter: MeterRef<'_>) -> Result<(), AllocError> {
         let values = problem.vregs.len();
         self.walk.begin(order.num_blocks());
         self.find_preds(problem, order);
@@ -388,10 +392,15 @@ impl Liveness {
         reset(&mut self.heads, if order.num_blocks() > 1 { values } else { 0 }, Next::DEAD);
         self.back.clear();
         let budget = 4096 + ENTRIES_PER_ITEM * (problem.num_insts() + order.num_blocks());
+        meter.reserve(self.uses.defs.len() as u64)?;
+        let mut paid = 0;
         for i in 0..self.uses.defs.len() {
             let vreg = self.uses.defs[i];
             let first = self.walk.ranges.len();
             let later = self.begin_value(vreg);
+            if later != NONE {
+                meter.spend_batch(self.steps + first as u64, &mut paid)?;
+            }
             if later != NONE && first > budget && !problem.vregs[vreg].is_ref {
                 self.leave_open(vreg, later);
             } else if first > LAST_RESORT * budget {
@@ -402,8 +411,10 @@ impl Liveness {
             self.end_value(vreg, first);
         }
         for i in 0..self.back.len() {
+            meter.spend_batch(self.steps + self.walk.ranges.len() as u64, &mut paid)?;
             self.pass_back(self.back[i]);
         }
+        meter.spend_rest(self.steps + self.walk.ranges.len() as u64, &mut paid)?;
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use crate::coalescing::Coalescing;
 use crate::spill_input::SpillInput;
 use crate::spill_plan::Transfer;
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::MeterRef;
 use kingpost_regalloc::{Allocation, Allocator, Diagnostics, Inst, MachineEnv, PReg, Problem, VReg, text};
 use kingpost_regalloc_common::order::BlockIndex;
 
@@ -43,13 +44,16 @@ impl Solved {
         allocator.allocate_with(&problem, &env, &mut answer, &mut diagnostics).unwrap();
         // The reload plan has taken the result of spilling.
         let SsaAllocator { order, live, constraints, classes, spilling, .. } = &mut allocator;
-        spilling.run(&SpillInput { problem: &problem, env: &env, order, constraints, live, classes }).unwrap();
+        let (problem_of, env_of, meter) = (&problem, &env, MeterRef::default());
+        let input = &SpillInput { problem: problem_of, env: env_of, order, constraints, live, classes, meter };
+        spilling.run(input).unwrap();
         Solved { problem, env, allocator, answer }
     }
 
     fn input(&self) -> SpillInput<'_> {
         let SsaAllocator { order, constraints, live, classes, .. } = &self.allocator;
-        SpillInput { problem: &self.problem, env: &self.env, order, constraints, live, classes }
+        let meter = MeterRef::default();
+        SpillInput { problem: &self.problem, env: &self.env, order, constraints, live, classes, meter }
     }
 }
 

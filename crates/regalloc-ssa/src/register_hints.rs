@@ -17,7 +17,7 @@ use crate::spill_plan::SpillPlan;
 use crate::tables::{reset, scaled, unscaled};
 use crate::uses::LIVE_OUT;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{PReg, PRegSet, RegClass, VReg};
+use kingpost_regalloc::{AllocError, PReg, PRegSet, RegClass, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::release;
@@ -143,7 +143,11 @@ pub(crate) struct RegisterHints {
 }
 
 impl RegisterHints {
-    pub(crate) fn run(&mut self, input: &SpillInput, plan: &SpillPlan) {
+    /// Chooses a register for each class.
+    ///
+    /// # Errors
+    /// If the meter refuses.
+    pub(crate) fn run(&mut self, input: &SpillInput, plan: &SpillPlan) -> Result<(), AllocError> {
         let values = input.problem.vregs.len();
         let blocks = input.order.num_blocks();
         reset(&mut self.hints, values, NONE);
@@ -159,7 +163,9 @@ impl RegisterHints {
         self.taken.iter_mut().for_each(Vec::clear);
         if blocks > 1 {
             self.find_freqs(input);
+            input.meter.reserve(4 * blocks as u64)?;
             self.find_boundaries(input, plan);
+            input.meter.reserve(2 * self.members.len() as u64)?;
             self.find_points(input);
             self.sort_classes();
             for i in 0..self.order.len() {
@@ -172,6 +178,7 @@ impl RegisterHints {
                 self.hints[vreg.index()] = self.hints[input.classes.class(vreg).index()];
             }
         }
+        Ok(())
     }
 
     /// Frees memory of a large problem that later phases do not need.

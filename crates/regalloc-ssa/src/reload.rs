@@ -22,7 +22,7 @@ use crate::spill_plan::{Placement, SpillPlan, Transfer};
 use crate::tables::{Span, check, reset};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
-use kingpost_regalloc::{Block, Constraint, Edge, Inst, VReg};
+use kingpost_regalloc::{AllocError, Block, Constraint, Edge, Inst, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::release;
 use std::collections::BTreeSet;
@@ -54,8 +54,13 @@ pub(crate) struct ReloadPlan {
 
 impl ReloadPlan {
     /// Takes over the transfers and placements of spilling.
-    pub(crate) fn run(&mut self, input: &SpillInput, plan: &mut SpillPlan) {
+    ///
+    /// # Errors
+    /// If the meter refuses.
+    pub(crate) fn run(&mut self, input: &SpillInput, plan: &mut SpillPlan) -> Result<(), AllocError> {
         self.exchange(plan);
+        input.meter.reserve((2 * self.transfers.len() + input.order.num_blocks()) as u64)?;
+        let (mut steps, mut paid) = (0, 0);
         let plan = &*plan;
         self.drop_unread_definitions(input);
         let placements = &self.placements;
@@ -70,17 +75,21 @@ impl ReloadPlan {
         reset(&mut self.met, input.problem.vregs.len(), Default::default());
         for (index, block) in input.order.blocks().iter().skip(1) {
             if block.inherits().is_none() {
+                input.meter.spend_batch(steps, &mut paid)?;
+                steps += input.live.entries(index).len() as u64;
                 for entry in input.live.entries(index).iter().filter(|entry| !entry.next.is_dead()) {
                     self.met[entry.vreg.index()].0 = index.into();
                 }
                 plan.entry(index).iter().for_each(|vreg| self.met[vreg.index()].0 = None.into());
                 for &edge in input.problem.preds(block.block) {
                     let start = self.edge_pool.len() as u32;
+                    steps += (plan.entry(index).len() + input.problem.edge_args(edge).len()) as u64;
                     self.plan_edge(input, plan, edge, index);
                     self.edge_spans[edge.index()] = Span { start, end: self.edge_pool.len() as u32 };
                 }
             }
         }
+        Ok(input.meter.spend_rest(steps, &mut paid)?)
     }
 
     /// Exchanges the lists with spilling. Before a problem this returns them, so that spilling reuses their memory.

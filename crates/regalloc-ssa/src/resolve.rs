@@ -24,6 +24,8 @@ impl Coloring {
         out: &mut Allocation,
     ) -> Result<(), AllocError> {
         let problem = input.problem;
+        let values = problem.vregs.len() + problem.num_edges();
+        input.meter.reserve((values + self.assignment.edits.len() + self.assignment.pool.len()) as u64)?;
         if problem.num_blocks() == 1 {
             // The edits are in order.
             std::mem::swap(&mut out.edits, &mut self.assignment.edits);
@@ -31,7 +33,7 @@ impl Coloring {
             self.collect_edits(input, out)?;
             hoist_edge_moves(problem, input.env, input.order, out);
         }
-        stack_maps::add(input, &mut self.slots, out);
+        stack_maps::add(input, &mut self.slots, out)?;
         slots.share(input, &self.slots, &self.assignment.in_memory, out)?;
         place_labels(problem, input.env, out);
         collect_saved(input.env, self.assignment.used, out);

@@ -3,6 +3,7 @@
 use crate::coalescing::Coalescing;
 use crate::constraints::Constraints;
 use crate::liveness::Liveness;
+use kingpost_regalloc::meter::MeterRef;
 use kingpost_regalloc::{MachineEnv, Problem};
 use kingpost_regalloc_common::order::LinearOrder;
 
@@ -14,4 +15,5 @@ pub(crate) struct SpillInput<'a> {
     pub(crate) constraints: &'a Constraints,
     pub(crate) live: &'a Liveness,
     pub(crate) classes: &'a Coalescing,
+    pub(crate) meter: MeterRef<'a>,
 }

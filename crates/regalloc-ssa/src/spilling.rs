@@ -59,6 +59,8 @@ pub(crate) struct Spilling {
     /// Whether a back edge lacks a value that its target was assumed to find in a register.
     needs_repeat: bool,
     pub(crate) steps: u64,
+    /// Steps that the meter has counted.
+    paid: u64,
 }
 
 impl Spilling {
@@ -73,6 +75,7 @@ impl Spilling {
             self.resume(region);
             self.walk(input, region)?;
         }
+        input.meter.spend_rest(self.steps, &mut self.paid)?;
         self.set.empty();
         self.place_stores();
         Ok(())
@@ -89,7 +92,7 @@ impl Spilling {
 
     fn begin(&mut self, input: &SpillInput) {
         let blocks = input.order.num_blocks();
-        self.steps = 0;
+        (self.steps, self.paid) = (0, 0);
         self.last = None;
         reset(&mut self.plan.exits, blocks, None);
         reset(&mut self.plan.entries, blocks, Default::default());
@@ -172,6 +175,8 @@ impl Spilling {
     fn block(&mut self, input: &SpillInput, index: BlockIndex) -> Result<(), AllocError> {
         let problem = input.problem;
         let block = input.order.block(index).block;
+        let before = self.steps - std::mem::replace(&mut self.paid, self.steps);
+        input.meter.reserve(before + 2 * u64::from(input.order.block(index).num_insts()))?;
         if let Some(exit) = self.pass_bare_jump(input, index) {
             self.plan.exits[index.index()] = Some(exit);
         } else {

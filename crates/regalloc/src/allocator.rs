@@ -5,6 +5,7 @@ use crate::entities::{Inst, VReg};
 use crate::env::MachineEnv;
 use crate::problem::Problem;
 use crate::reg::{PReg, RegClass};
+use kingpost_meter::{Exceeded, MeterRef};
 use std::fmt;
 
 /// A register allocator. It owns its scratch memory and may be called for any number of problems.
@@ -19,11 +20,12 @@ pub trait Allocator: Send {
     /// [`AllocError`] if the problem has no solution, exceeds a limit, or takes more steps than its size allows.
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError>;
 
-    /// Solves `problem` with diagnostics; see [`Allocator::allocate`]. An allocator without diagnostics ignores
-    /// them.
+    /// Solves `problem` with diagnostics and within a budget; see [`Allocator::allocate`]. An allocator without
+    /// diagnostics ignores them. An allocator that does not charge [`Diagnostics::meter`] is charged afterwards for the
+    /// steps in [`Stats::steps`](crate::Stats::steps).
     ///
     /// # Errors
-    /// The errors of [`Allocator::allocate`], and [`AllocError::Phase`].
+    /// The errors of [`Allocator::allocate`], [`AllocError::Phase`] and [`AllocError::Exceeded`].
     fn allocate_with(
         &mut self,
         problem: &Problem,
@@ -36,7 +38,7 @@ pub trait Allocator: Send {
     }
 }
 
-/// Optional diagnostics of an allocator besides the answer. All are off by default.
+/// Optional diagnostics of an allocator besides the answer, and its budget. All are off by default.
 #[derive(Default)]
 #[non_exhaustive]
 pub struct Diagnostics<'a> {
@@ -46,6 +48,8 @@ pub struct Diagnostics<'a> {
     pub verifies: bool,
     /// Text form of each phase's result, with the name of the phase.
     pub texts: Option<&'a mut Vec<(&'static str, String)>>,
+    /// Meter of the work and the bytes of the allocator. `?` turns its refusals into [`AllocError::Exceeded`].
+    pub meter: MeterRef<'a>,
 }
 
 impl Diagnostics<'_> {
@@ -144,6 +148,14 @@ pub enum AllocError {
         /// Largest allowed count.
         limit: u64,
     },
+    /// The budget of the caller is exceeded, or the caller cancels.
+    Exceeded(Exceeded),
+}
+
+impl From<Exceeded> for AllocError {
+    fn from(exceeded: Exceeded) -> AllocError {
+        AllocError::Exceeded(exceeded)
+    }
 }
 
 impl fmt::Display for AllocError {
@@ -156,6 +168,7 @@ impl fmt::Display for AllocError {
             AllocError::StepBudget { steps } => write!(f, "no solution within {steps} steps"),
             AllocError::Phase { phase, what } => write!(f, "phase `{phase}` produced an invalid result: {what}"),
             AllocError::TooLarge { what, limit } => write!(f, "more than {limit} {what}"),
+            AllocError::Exceeded(exceeded) => write!(f, "{exceeded}"),
         }
     }
 }

@@ -53,6 +53,7 @@ pub mod verify;
 
 // Types of this crate are in public signatures.
 pub use cranelift_entity;
+pub use kingpost_meter as meter;
 
 pub use allocation::{Allocation, Edit, EditKind, LabelRange, Loc, SlotData, StackMapEntry, Stats};
 pub use allocator::{AllocError, Allocator, Diagnostics, Event, Observer};

@@ -544,6 +544,13 @@ impl Problem {
         self.edges.len()
     }
 
+    /// Returns the work of one walk over the problem in work units: its instructions, operands, blocks, edges, and values
+    /// that edges and blocks list.
+    pub fn size(&self) -> u64 {
+        let lists = self.blocks.len() + self.edges.len() + self.vreg_pool.len();
+        (self.num_insts() + self.num_operands() + lists) as u64
+    }
+
     /// Returns all blocks in order of creation.
     pub fn blocks(&self) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator + use<> {
         (0..self.blocks.len() as u32).map(Block::from_u32)

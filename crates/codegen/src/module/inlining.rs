@@ -177,6 +177,7 @@ fn optimized(compiler: &Compiler, cx: &mut StageMemory, func: &Function) -> Opti
     cx.verifier.verify(func, Some(compiler.target_info())).ok()?;
     let mut func = func.clone();
     expand::run(&mut func, compiler).ok()?;
+    cx.guard.meter.begin();
     cx.optimizer.run_all(&mut func, &mut cx.analyses);
-    Some(func)
+    cx.guard.meter.status().ok().map(|()| func)
 }

@@ -318,7 +318,7 @@ pub struct LowerCtx<'a> {
 }
 
 impl LowerState {
-    /// Returns memory of lowering that obeys limits and can be canceled.
+    /// Returns memory of lowering that obeys limits.
     pub fn with_guard(guard: Guard) -> LowerState {
         LowerState { guard, ..LowerState::default() }
     }

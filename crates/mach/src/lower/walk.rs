@@ -54,6 +54,11 @@ impl LowerState {
             );
         }
         self.clear();
+        // Loops, the order of blocks, needed values, selection, and a machine instruction for each instruction.
+        self.guard
+            .meter
+            .reserve(5 * (func.dfg.num_insts() + func.dfg.num_blocks()) as u64)
+            .map_err(LowerError::from)?;
         code.clear();
         analyses.update_loops(func);
         self.order.compute(func, analyses);
@@ -133,6 +138,7 @@ impl LowerCtx<'_> {
     }
 
     pub(super) fn lower_blocks(&mut self, receiver: &mut Receiver<'_>) -> Result<(), Refusal> {
+        let mut paid = self.work();
         for index in (0..self.cx.order.blocks().len()).rev() {
             self.cx.insts_after_block[index] = self.code.insts.len() as u32;
             match self.cx.order.blocks()[index] {
@@ -144,20 +150,28 @@ impl LowerCtx<'_> {
             if let Some(receiver) = receiver {
                 receiver.head(self, Block::from_u32(index as u32));
             }
-            self.check_guard()?;
+            self.check_guard(&mut paid)?;
         }
+        self.cx.guard.meter.spend_rest(self.work(), &mut paid).map_err(LowerError::from)?;
         Ok(())
     }
 
-    /// Checks limits and cancellation. Called once per block: the instructions of one block are bounded by the
+    /// Returns the number of machine instructions so far.
+    fn num_insts(&self) -> usize {
+        self.code.insts.len() + self.cx.stream.count
+    }
+
+    /// Returns the work that depends on the machine: one unit for each instruction, the reserved ones included.
+    fn work(&self) -> u64 {
+        self.num_insts().max(self.func.dfg.num_insts()) as u64
+    }
+
+    /// Checks limits, and charges the meter. `paid` is the work that it has counted. Called once per block: the instructions of one block are bounded by the
     /// instructions of the text, which are counted before.
-    fn check_guard(&self) -> Result<(), LowerError> {
+    fn check_guard(&self, paid: &mut u64) -> Result<(), LowerError> {
         let guard = &self.cx.guard;
-        if guard.is_cancelled() {
-            return Err(LowerError::Cancelled);
-        }
-        let insts = self.code.insts.len() + self.cx.stream.count;
-        check_limit("machine instructions", insts as u64, guard.limits.instructions)?;
+        guard.meter.spend_batch(self.work(), paid)?;
+        check_limit("machine instructions", self.num_insts() as u64, guard.limits.instructions)?;
         check_limit("virtual registers", self.code.problem.vregs.len() as u64, guard.limits.vregs)
     }
 
