@@ -658,6 +658,16 @@ kp_status kp_config_set_target(kp_config config, const char *name, kp_error *err
  */
 kp_status kp_config_set(kp_config config, const char *key, const char *value, kp_error *error);
 
+/* Sets a limit of each function; exceeding it is an error with the status `KP_ERROR_LIMIT`. The limits:
+ *
+ * - `work`: work units of all stages; one is about one instruction that one stage examines. Equal functions and
+ *   settings take equal work on every machine;
+ * - `bytes`: bytes of memory that compilation takes, without the emitted code;
+ * - `instructions`, `vregs`, `frame_bytes`, `code_bytes`: instructions before and after selection, virtual
+ *   registers, bytes of the frame, and bytes of code.
+ */
+kp_status kp_config_set_limit(kp_config config, const char *name, uint64_t value, kp_error *error);
+
 /* Frees a configuration. */
 kp_status kp_config_free(kp_config config, kp_error *error);
 

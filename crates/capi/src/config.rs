@@ -5,7 +5,9 @@ use crate::error::{Error, Failure, Status};
 use crate::foreign::{Out, Text};
 use crate::handles::{Handle, Object, Table};
 use kingpost::Triple;
-use kingpost::codegen::{AllocatorFactory, Compiler, CpuFlags, SettingError, Settings, TARGETS, TargetError};
+use kingpost::codegen::{
+    AllocatorFactory, Compiler, CpuFlags, Limits, Options, SettingError, Settings, TARGETS, TargetError,
+};
 use kingpost::ir::near::near_suffix;
 use std::str::FromStr;
 
@@ -15,6 +17,7 @@ pub struct Config {
     settings: Settings,
     /// Flags of the instruction set.
     flags: Vec<String>,
+    limits: Limits,
     /// Allocator of the caller.
     pub(crate) allocator: Option<AllocatorFactory>,
 }
@@ -68,6 +71,14 @@ impl Config {
         Ok(())
     }
 
+    fn set_limit(&mut self, name: &str, value: u64) -> Result<(), Failure> {
+        if self.limits.set(name, value) {
+            return Ok(());
+        }
+        let near = near_suffix(name, Limits::NAMES);
+        Err(Failure::new(Status::Name, format!("there is no limit `{name}`{near}")))
+    }
+
     /// Turns the checker of allocations on.
     pub(crate) fn check_allocations(&mut self) {
         self.settings.regalloc_checker = true;
@@ -77,6 +88,7 @@ impl Config {
     pub(crate) fn compiler(&self) -> Result<Compiler, Failure> {
         let compiler = Compiler::new(&self.triple, self.settings.clone(), &self.flags);
         let compiler = compiler.map_err(|error| target_failure(&error))?;
+        let compiler = compiler.with_options(Options::default().with(|options| options.limits = self.limits));
         Ok(match &self.allocator {
             Some(factory) => compiler.with_allocator(factory.clone()),
             None => compiler,
@@ -106,7 +118,7 @@ entries! {
     fn kp_config_new(config: Out<'_, Handle<Config>>; error) {
         let config = config.required("config")?;
         let settings = Settings::default().with(|settings| settings.is_pic = true);
-        let new = Config { triple: Triple::host(), settings, flags: Vec::new(), allocator: None };
+        let new = Config { triple: Triple::host(), settings, flags: Vec::new(), limits: Limits::default(), allocator: None };
         config.put(Handle::create(new)?);
         Ok(())
     }
@@ -129,6 +141,18 @@ entries! {
     fn kp_config_set(config: Handle<Config>, key: Text<'_>, value: Text<'_>; error) {
         let (key, value) = (key.required("key")?, value.required("value")?);
         config.with(|config| config.set(key, value))
+    }
+
+    /// Sets a limit of each function; exceeding it is an error with the status `KP_ERROR_LIMIT`. The limits:
+    ///
+    /// - `work`: work units of all stages; one is about one instruction that one stage examines. Equal functions and
+    ///   settings take equal work on every machine;
+    /// - `bytes`: bytes of memory that compilation takes, without the emitted code;
+    /// - `instructions`, `vregs`, `frame_bytes`, `code_bytes`: instructions before and after selection, virtual
+    ///   registers, bytes of the frame, and bytes of code.
+    fn kp_config_set_limit(config: Handle<Config>, name: Text<'_>, value: u64; error) {
+        let name = name.required("name")?;
+        config.with(|config| config.set_limit(name, value))
     }
 
     /// Frees a configuration.

@@ -145,7 +145,11 @@ entries! {
     fn kp_explain_text(config: Handle<Config>, text: Array<'_, u8>, length: usize, explanation: Out<'_, Handle<Buffer>>; error) {
         let (source, explanation) = (utf8(text, length)?, explanation.required("explanation")?);
         let compiler = config.with(|config| config.compiler())?;
-        let compiler = [compiler.with_options(Options::default().with(|options| options.list = true))];
+        let limits = compiler.options().limits;
+        let compiler = [compiler.with_options(Options::default().with(|options| {
+            options.list = true;
+            options.limits = limits;
+        }))];
         let mut explanations = Vec::new();
         each_function(source, &compiler[0], |func, start| {
             explanations.push(explain(func, &compiler).map_err(|error| in_text(source, start, func, &error))?);

@@ -303,6 +303,20 @@ static void allocators(void) {
     MUST(kp_buffer_free(solved, &error));
 }
 
+/* A limit of the work of a function refuses it, and leaves the module usable. */
+static void budgets(void) {
+    const char *text = "function %limited(i64) -> i64 { block0(v0: i64): v1 = iadd v0, v0 return v1 }";
+    kp_module limited;
+    MUST(kp_config_set_limit(config, "work", 10, &error));
+    MUST(kp_module_new_jit(config, &limited, &error));
+    kp_status status = kp_module_add_text(limited, (const uint8_t *)text, strlen(text), &error);
+    if (status != KP_ERROR_LIMIT || strstr(error.message, "more than 10 work units") == NULL) {
+        printf("a limit of 10 work units: status %d\n", (int)status);
+    }
+    MUST(kp_module_free(limited, &error));
+    MUST(kp_config_set_limit(config, "work", UINT64_MAX, &error));
+}
+
 int main(void) {
     if (kp_version() != KINGPOST_VERSION) {
         printf("the version of the library is %u\n", kp_version());
@@ -316,6 +330,7 @@ int main(void) {
     names();
     switches();
     allocators();
+    budgets();
     MUST(kp_module_free(module, &error));
     MUST(kp_config_free(config, &error));
     return 0;

@@ -13,6 +13,7 @@ use crate::value_numbering::ValueNumbering;
 use crate::walk::Walk;
 use cranelift_entity::EntityRef;
 use kingpost_meter::Meter;
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::{Allocation, Block, Edge, MachineEnv, Problem, RegClass};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -36,6 +37,8 @@ pub struct Checker {
     failed: bool,
     meter: Arc<Meter>,
 }
+
+heap_bytes!(Checker { flow, operands, labels, names, state, entries, ahead, back, queued, walked, pending } without { failed, meter });
 
 /// A block to be walked from the last saved state.
 struct Pending {

@@ -11,6 +11,7 @@
 use crate::class::Class;
 use crate::state::{Cell, Epoch, State, UNKNOWN_CELL, Version};
 use crate::value_numbering::ValueNumbering;
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{Edge, Problem};
 
@@ -37,6 +38,8 @@ pub(crate) struct Entries {
     /// Classes of arguments and parameters of an edge.
     passed: Vec<(Class, Class)>,
 }
+
+heap_bytes!(Entries { list, regs, slots, passed });
 
 /// An edge into a root.
 #[derive(Clone, Copy)]

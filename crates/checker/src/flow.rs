@@ -4,6 +4,7 @@
 //! walked right after its predecessor, so that its state is never stored.
 
 use cranelift_entity::EntityRef;
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::{Block, Problem};
 
 const NONE: u32 = u32::MAX;
@@ -24,6 +25,8 @@ pub(crate) struct Flow {
     reached: Vec<bool>,
     stack: Vec<(Block, usize)>,
 }
+
+heap_bytes!(Flow { postorder, roots, last_latch, walked_with, root_of, reached, stack });
 
 impl Flow {
     pub(crate) fn compute(&mut self, problem: &Problem) {

@@ -10,6 +10,7 @@ use crate::structural_rules::CheckInput;
 use crate::value_numbering::ValueNumbering;
 
 use cranelift_entity::EntityRef;
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::sort::{sort, sort_by_key};
 use kingpost_regalloc::{Allocation, Block, Inst, LabelUse, Problem, VReg};
 
@@ -31,6 +32,8 @@ pub(crate) struct Labels {
     /// Ranges to be checked before the next instruction.
     due: Vec<u32>,
 }
+
+heap_bytes!(Labels { requests, reach, ranges, ends, events, by_loc, due } without { past });
 
 impl Labels {
     /// Prepares for an answer. Returns `false` if it has no ranges.

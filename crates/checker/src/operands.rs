@@ -6,6 +6,7 @@ use crate::state::loc_index;
 use crate::structural_rules::CheckInput;
 use crate::value_numbering::ValueNumbering;
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::{Block, ClobberId, Constraint, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, VReg};
 
 /// A def that occupies a location within the instruction or edge with the stamp.
@@ -28,6 +29,8 @@ pub(crate) struct OperandRules {
     /// Registers that defs write and that instructions clobber.
     pub(crate) written: PRegSet,
 }
+
+heap_bytes!(OperandRules { occupants, terminator_defs, on_edges } without { stamp, written });
 
 impl OperandRules {
     pub(crate) fn check(&mut self, input: CheckInput, names: &mut ValueNumbering, report: &mut Report) {

@@ -4,6 +4,8 @@
 //! takes time proportional to the writes since they diverged, because common parts are the same nodes. Nodes made
 //! since the last [`Arena::freeze`] belong to one version only and are overwritten in place.
 
+use kingpost_meter::heap_bytes;
+
 const FAN: usize = 8;
 const BITS: u32 = FAN.trailing_zeros();
 
@@ -30,6 +32,8 @@ pub(crate) struct Arena<T> {
     /// Numbers of nodes that belong to kept versions.
     kept: (usize, usize),
 }
+
+heap_bytes!(Arena<T> { inner, leaves } without { height, frozen, kept });
 
 impl<T: Element> Arena<T> {
     /// Clears all versions. Elements are numbered up to `len`.

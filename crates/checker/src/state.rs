@@ -12,6 +12,7 @@ use crate::error::{CheckError, Found, Origin};
 use crate::persistent::{Arena, Element, Root};
 use crate::value_numbering::ValueNumbering;
 use cranelift_entity::EntityRef;
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::{Block, Inst, Loc, MachineEnv, PReg, Problem, RegClass, VReg};
 use std::collections::BTreeSet;
 
@@ -121,6 +122,8 @@ pub(crate) struct State {
     /// Locations that ever held an integer and a reference at once.
     mixed: BTreeSet<Loc>,
 }
+
+heap_bytes!(State { regs, slots, saved, saved_regs, changes, first_slots, slot_lists, mixed } without { numbers, now, untouched, watched });
 
 impl Default for State {
     fn default() -> State {

@@ -14,6 +14,7 @@
 use crate::class::{Class, MAX_CLASSES};
 use crate::flow::Flow;
 use cranelift_entity::EntityRef;
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::{Block, Edge, Problem, VReg, VRegData};
 
 const NONE: u32 = u32::MAX;
@@ -43,6 +44,8 @@ pub(crate) struct ValueNumbering {
     /// Whether some set has references and other values.
     has_mixed: bool,
 }
+
+heap_bytes!(ValueNumbering { source, classes, params, set_ends, members } without { has_mixed });
 
 impl ValueNumbering {
     /// Resets every value to a class of its own.

@@ -30,6 +30,7 @@ impl Summary {
             ("functions".to_string(), Number::Count(stats.functions)),
             ("clif_insts".to_string(), Number::Count(stats.clif_insts)),
             ("code_bytes".to_string(), Number::Count(stats.code_bytes)),
+            ("work".to_string(), Number::Count(stats.work)),
             ("parse_s".to_string(), Number::Real(self.parse_s)),
             ("compile_s".to_string(), Number::Real(self.compile_s)),
         ];
@@ -100,7 +101,10 @@ mod tests {
         stats.functions = 2;
         let summary = Summary { stats, tiles: &[], parse_s: 0.5, compile_s: 1.0 };
         let text = summary.render(StatsFormat::Json);
-        assert!(text.starts_with("{\"functions\":2,\"clif_insts\":0,\"code_bytes\":0,\"parse_s\":0.500000,"), "{text}");
+        assert!(
+            text.starts_with("{\"functions\":2,\"clif_insts\":0,\"code_bytes\":0,\"work\":0,\"parse_s\":0.500000,"),
+            "{text}"
+        );
         assert!(text.ends_with("\"weighted_cost\":0.000000}\n") && text.contains("\"regalloc_s\":"), "{text}");
         assert_eq!(summary.render(StatsFormat::Text).lines().count(), 10 + Stage::ALL.len());
         assert_eq!(summary.times().lines().count(), 2 + Stage::ALL.len());

@@ -39,7 +39,7 @@ pub(crate) fn run(
             meter.spend(allocation.stats.steps.saturating_sub(charged)).map_err(CompileError::from)
         }
         Selected::Registers if compiler.observes_code() => fused
-            .allocation(code, isa.rows(), isa.env(), allocation)
+            .allocation(code, isa.rows(), isa.env(), allocation, MeterRef::from(meter))
             .map_err(|error| CompileError::Rejected { allocator: FUSED, report: error.to_string() }),
         Selected::Registers | Selected::Allocated => Ok(()),
     })?;

@@ -37,6 +37,7 @@ impl Compiler {
         func: &mut Function,
         module: &mut ModuleBuffer,
     ) -> Result<(), CompileError> {
+        self.begin(cx);
         // Only dumps use names.
         let name = self.options().dump.as_ref().map(|_| func.name.to_string()).unwrap_or_default();
         self.guarded(cx, &name, module, |cx, module, stages| pipeline::compile(self, cx, func, module, stages))
@@ -50,6 +51,7 @@ impl Compiler {
     /// See [`Compiler::compile`].
     pub fn compile_code(&self, cx: &mut Context, text: Parsed, module: &mut ModuleBuffer) -> Result<(), CompileError> {
         let name = FuncName::Named(text.code.problem.name.clone());
+        self.begin(cx);
         let memory = cx.stages.get_mut();
         memory.code = text.code;
         let selected = match text.allocation {
@@ -86,6 +88,7 @@ impl Compiler {
             Err(CompileError::Bug { stage, message: message.unwrap_or_else(|| "panic".into()) })
         });
         cx.stats.work += guard.meter.spent();
+        cx.stats.peak_bytes = cx.stats.peak_bytes.max(guard.meter.peak_bytes());
         if guard.meter.status().is_err() {
             // Stages that end early leave their memory in any state, and it may be large.
             cx.stages = self.stage_memory();

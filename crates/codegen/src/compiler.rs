@@ -2,6 +2,7 @@
 
 use crate::allocators::{ALLOCATORS, AllocatorFactory, DEFAULT, FUSED, allocator, allocator_name};
 use crate::cache::Cache;
+use crate::error::CompileError;
 use crate::options::Options;
 use crate::stages::Stats;
 use crate::targets::{self, CpuFlags, TargetError, TargetIsa};
@@ -13,6 +14,7 @@ use kingpost_ir::types::{I64, Type};
 use kingpost_ir::verifier::{TargetInfo, Verifier};
 use kingpost_mach::settings::{OptLevel, SettingError, Settings, ValidateCode};
 use kingpost_mach::{Code, EmitOptions, Emitter, Guard, Listing, LowerState};
+use kingpost_meter::HeapBytes;
 use kingpost_opt::Optimizer;
 use kingpost_regalloc::{Allocation, Allocator, RegClass};
 use kingpost_regalloc_fused::Fused;
@@ -103,6 +105,27 @@ impl OwnAllocator {
 const MAX_KEPT: usize = 1 << 17;
 
 impl StageMemory {
+    /// Returns the bytes of all memory of the stages.
+    fn heap_bytes(&mut self) -> u64 {
+        let StageMemory { verifier, analyses, optimizer, lowering, fused, code, allocation, checker, emitter, .. } =
+            self;
+        let before = verifier.heap_bytes() + analyses.heap_bytes() + optimizer.heap_bytes() + lowering.heap_bytes();
+        let allocation = fused.heap_bytes() + allocation.heap_bytes() + self.allocator.get_mut().memory_bytes();
+        before + code.heap_bytes() + allocation + checker.heap_bytes() + emitter.heap_bytes()
+    }
+
+    /// Counts the memory of the stages and of the function, which takes `input` bytes, if memory is limited.
+    ///
+    /// # Errors
+    /// If it exceeds the limit.
+    pub(crate) fn hold(&mut self, input: impl FnOnce() -> u64) -> Result<(), CompileError> {
+        if !self.guard.meter.counts_bytes() {
+            return Ok(());
+        }
+        let bytes = self.heap_bytes().saturating_add(input());
+        Ok(self.guard.meter.hold(bytes)?)
+    }
+
     /// Frees the memory of a large function that later stages do not read: its `Analyses`, and the function itself if
     /// [`Options::free_functions`] is set.
     pub(crate) fn release_input(&mut self, func: &mut Function, compiler: &Compiler) {
@@ -334,6 +357,14 @@ impl Compiler {
             #[cfg(feature = "validate")]
             proofs: crate::proofs::Proofs::default(),
         })
+    }
+
+    /// Prepares a context for the next function. If memory is limited, the context begins without memory, so that the
+    /// bytes of a function do not depend on functions compiled earlier.
+    pub(crate) fn begin(&self, cx: &mut Context) {
+        if cx.stages.get().guard.meter.counts_bytes() {
+            cx.stages = self.stage_memory();
+        }
     }
 
     /// Returns a context of a finished batch, or a new one.

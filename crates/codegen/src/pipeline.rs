@@ -5,6 +5,7 @@ use crate::select::{self, Selected};
 use crate::{allocate, emit, error::CompileError, expand, stage::Stage, stages::Stages, validate};
 use kingpost_ir::{Function, extfunc::FuncName, verifier::verify_links};
 use kingpost_mach::{ModuleBuffer, check_limit, settings::OptLevel, text, verify};
+use kingpost_meter::HeapBytes;
 use kingpost_opt::Pass;
 
 /// Compiles `func` and adds the code to `module`.
@@ -30,10 +31,13 @@ pub(crate) fn compile(
         verify_links(func)?;
     }
 
+    cx.hold(|| func.heap_bytes())?;
+
     // Replace global values, and arithmetic that no machine supports, by plain instructions and calls.
     s.run(Stage::Expand, || expand::run(func, compiler))?;
     s.reserve(2 * (func.dfg.num_insts() - clif_insts as usize))?;
     s.made(func, &mut cx.verifier, target)?;
+    cx.hold(|| func.heap_bytes())?;
 
     // Optimize. Without the optimizer, remove only code that costs less to remove than to compile.
     if settings.opt_level == OptLevel::None {
@@ -44,6 +48,7 @@ pub(crate) fn compile(
         for pass in Pass::ALL.into_iter().filter(|&pass| s.options.passes.contains(pass)) {
             s.change(Stage::of_pass(pass), || cx.optimizer.run(pass, func, &mut cx.analyses))?;
             s.made(func, &mut cx.verifier, target)?;
+            cx.hold(|| func.heap_bytes())?;
         }
         cx.optimizer.finish(func);
     }
@@ -52,8 +57,13 @@ pub(crate) fn compile(
     let selected = select::run(compiler, cx, func, s)?;
     s.dump(|| text::display(&func.name, &cx.code, None, compiler.isa().rows()).to_string());
 
+    cx.hold(|| func.heap_bytes())?;
+
     // Free the input, because allocation needs most memory and reads only the code.
     cx.release_input(func, compiler);
+    if s.guard.meter.counts_bytes() {
+        s.input_bytes = func.heap_bytes();
+    }
     compile_code(compiler, cx, &func.name, selected, module, s)?;
     // Prove that the bytes mean what the function means.
     validate::run(compiler, cx, func, module, s)?;
@@ -75,10 +85,12 @@ pub(crate) fn compile_code(
 
     // Give every operand a register or a slot, and check the allocation before any byte is emitted.
     allocate::run(compiler, cx, name, selected, s)?;
+    cx.hold(|| s.input_bytes)?;
     if compiler.settings().regalloc_checker {
         allocate::check(compiler, cx, name, selected, s)?;
     }
 
     // Lay out the frame and encode the instructions.
-    emit::run(compiler, cx, name, selected, module, s)
+    emit::run(compiler, cx, name, selected, module, s)?;
+    cx.hold(|| s.input_bytes)
 }

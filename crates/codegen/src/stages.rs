@@ -30,6 +30,9 @@ pub struct Stats {
     pub code_bytes: u64,
     /// Work units of all stages, of functions that failed as well; see [`Limits::work`](crate::Limits::work).
     pub work: u64,
+    /// Greatest number of bytes that one function took; see [`Limits::bytes`](crate::Limits::bytes). 0 without that
+    /// limit, because the bytes are not counted then.
+    pub peak_bytes: u64,
     /// Number of register-to-slot edits.
     pub spills: u64,
     /// Number of slot-to-register edits.
@@ -52,6 +55,7 @@ impl AddAssign<&Stats> for Stats {
         self.clif_insts += other.clif_insts;
         self.code_bytes += other.code_bytes;
         self.work += other.work;
+        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
         self.spills += other.spills;
         self.fills += other.fills;
         self.moves += other.moves;
@@ -73,6 +77,8 @@ pub(crate) struct Stages<'a> {
     /// Whether the setting `verify_each` is on.
     verify_each: bool,
     name: &'a str,
+    /// Bytes of the function, once it changes no more.
+    pub(crate) input_bytes: u64,
     pub(crate) stats: &'a mut Stats,
 }
 
@@ -83,7 +89,7 @@ impl<'a> Stages<'a> {
         name: &'a str,
         stats: &'a mut Stats,
     ) -> Stages<'a> {
-        Stages { options, current: Stage::ALL[0], guard, verify_each, name, stats }
+        Stages { options, current: Stage::ALL[0], guard, verify_each, name, input_bytes: 0, stats }
     }
 
     /// Runs one stage. Fails instead if compilation is canceled, or if the stage is after the last one to run.

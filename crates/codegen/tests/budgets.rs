@@ -80,6 +80,34 @@ fn work_is_exact_for_every_shape_and_allocator() {
     }
 }
 
+/// Checks that the peak of the bytes is the same in a used context, that a limit of that peak is enough, and that one byte
+/// less is not.
+#[test]
+fn bytes_are_exact_for_every_shape_and_allocator() {
+    for (name, make) in CASES {
+        let func = parse(&make(SIZE));
+        for (allocator, opt_level) in ALLOCATORS.iter().flat_map(|&(name, _)| LEVELS.map(|level| (name, level))) {
+            let what = format!("{name} {allocator} {opt_level}");
+            let settings = settings(allocator, opt_level);
+            let limited = |limit| compiler(&settings, |limits| limits.bytes = limit);
+            let counting = limited(u64::MAX - 1);
+            let mut cx = counting.context();
+            let (code, _) = compile(&counting, &mut cx, &func);
+            let peak = cx.stats().peak_bytes;
+            assert!(peak > 10 * SIZE as u64, "{what}: {peak}");
+            assert_eq!(compile(&counting, &mut cx, &func), compile(&counting, &mut cx, &func));
+            assert_eq!(cx.stats().peak_bytes, peak, "{what}: in a used context");
+            let enough = limited(peak);
+            assert_eq!(compile(&enough, &mut enough.context(), &func).0, code, "{what}");
+            let less = limited(peak - 1);
+            let mut cx = less.context();
+            let expected = CompileError::Limit { what: "bytes of memory", limit: peak - 1 };
+            assert_eq!(compile(&less, &mut cx, &func).0, Err(expected), "{what}");
+            assert!(compile(&less, &mut cx, &small()).0.is_ok(), "{what}: after a failure");
+        }
+    }
+}
+
 #[test]
 fn work_does_not_depend_on_threads() {
     for &(allocator, _) in ALLOCATORS {

@@ -8,7 +8,7 @@ use std::path::Path;
 /// ones. A new arrow is a commit of its own.
 const ARROWS: &[(&str, &str)] = &[
     ("meter", ""),
-    ("ir", ""),
+    ("ir", "meter"),
     ("reader", "ir"),
     ("interpreter", "ir"),
     ("opt", "ir meter"),
@@ -62,7 +62,7 @@ const DEV_ARROWS: &[(&str, &str)] = &[
     ("opt", "interpreter reader rule-verify rules semantics smt testgen"),
     ("semantics", "interpreter reader"),
     ("validate", "codegen reader"),
-    ("jit", "emit-object reader regalloc"),
+    ("jit", "emit-object reader regalloc testgen"),
     ("isolate", "codegen ir mach reader"),
     ("emit-object", "reader regalloc"),
     ("isa-x64", "machine-semantics reader"),

@@ -6,6 +6,7 @@ use crate::dominators::DominatorTree;
 use crate::frequencies::Frequencies;
 use crate::function::Function;
 use crate::loops::LoopForest;
+use kingpost_meter::heap_bytes;
 
 /// Parts of the analysis that are valid for the current form of the function.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -40,6 +41,8 @@ pub struct Analyses {
     pub frequencies: Frequencies,
     state: State,
 }
+
+heap_bytes!(Analyses { cfg, dominators, loops, frequencies } without { state });
 
 impl Analyses {
     /// Clears everything and frees the memory.

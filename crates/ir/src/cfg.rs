@@ -13,6 +13,7 @@ use crate::entities::{Block, Inst};
 use crate::function::Function;
 use crate::layout::Layout;
 use crate::release::release;
+use kingpost_meter::heap_bytes;
 
 /// An edge, seen from its destination.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -45,6 +46,8 @@ pub struct ControlFlowGraph {
     pred_starts: Vec<u32>,
     preds: Vec<Predecessor>,
 }
+
+heap_bytes!(ControlFlowGraph { blocks, exits, succs, pred_starts, preds });
 
 impl ControlFlowGraph {
     /// Clears everything and frees the memory.

@@ -7,6 +7,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use crate::entities::Constant;
+use kingpost_meter::heap_bytes;
 
 /// Bytes of a constant, in memory order: the byte of the lowest address first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -39,6 +40,8 @@ pub struct ConstantPool {
     /// Index by content. Only looked up, never iterated, because the order of a hash map is arbitrary.
     by_data: HashMap<ConstantData, Constant>,
 }
+
+heap_bytes!(ConstantPool { constants, by_data });
 
 /// Hashes the constants in order.
 impl Hash for ConstantPool {

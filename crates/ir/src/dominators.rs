@@ -22,6 +22,7 @@ use crate::function::Function;
 use crate::layout::Layout;
 use crate::release::{map_apart, release};
 use crate::value_data::ValueDef;
+use kingpost_meter::heap_bytes;
 
 #[derive(Copy, Clone, Default, Debug)]
 struct Node {
@@ -45,6 +46,8 @@ pub struct DominatorTree {
     preorder: Vec<Block>,
     dfs: Dfs,
 }
+
+heap_bytes!(DominatorTree { nodes, postorder, preorder, dfs });
 
 impl DominatorTree {
     /// Returns the dominator tree of a function.
@@ -260,6 +263,8 @@ struct Dfs {
     stack: Vec<Visit>,
     path: Vec<u32>,
 }
+
+heap_bytes!(Dfs { vertices, places, stack, path });
 
 impl Dfs {
     fn number(&self, block: Block) -> u32 {

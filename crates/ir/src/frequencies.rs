@@ -15,6 +15,7 @@ use crate::function::Function;
 use crate::loops::LoopForest;
 use crate::opcodes::Opcode;
 use crate::release::release;
+use kingpost_meter::heap_bytes;
 
 /// Frequencies of blocks and edges.
 #[derive(Clone, Default, Debug)]
@@ -23,6 +24,8 @@ pub struct Frequencies {
     /// Frequencies of edges, by the graph's edge index.
     edges: Vec<u32>,
 }
+
+heap_bytes!(Frequencies { blocks, edges });
 
 impl Frequencies {
     /// Clears everything and frees the memory.

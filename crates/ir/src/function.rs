@@ -20,6 +20,7 @@ use crate::names::Names;
 use crate::preamble::{AliasRegionData, DynamicStackSlotData, DynamicTypeData, GlobalValueData, StackSlotData};
 use crate::signature::{CallConv, Signature};
 use crate::types::Type;
+use kingpost_meter::heap_bytes;
 
 /// A location in a source program; `u32::MAX` means no location.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -136,6 +137,8 @@ pub struct Function {
     /// The numbers that the text used.
     pub names: Names,
 }
+
+heap_bytes!(Function { dfg, layout, stack_slots, dynamic_stack_slots, dynamic_types, global_values, alias_regions, user_names, srclocs, debug_tags, stack_maps, value_labels, names } without { name, signature, stack_limit, variables });
 
 impl Default for Function {
     fn default() -> Self {

@@ -8,6 +8,7 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
 use crate::entities::{Block, Inst, grown};
+use kingpost_meter::heap_bytes;
 
 #[derive(Copy, Clone, Default, Hash, Debug)]
 struct BlockNode {
@@ -43,6 +44,8 @@ pub struct Layout {
     first: PackedOption<Block>,
     last: PackedOption<Block>,
 }
+
+heap_bytes!(Layout { blocks, insts } without { first, last });
 
 impl Layout {
     /// Removes everything from the layout and keeps the memory.

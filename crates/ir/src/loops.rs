@@ -26,6 +26,7 @@ use crate::dominators::DominatorTree;
 use crate::entities::Block;
 use crate::function::Function;
 use crate::release::release_map;
+use kingpost_meter::heap_bytes;
 
 /// A loop. An inner loop has a smaller number than the loops around it.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +58,8 @@ pub struct LoopForest {
     any_irreducible: bool,
     stack: Vec<Block>,
 }
+
+heap_bytes!(LoopForest { loops, innermost, irreducible, stack } without { any_irreducible });
 
 impl LoopForest {
     /// Clears everything and frees the memory.

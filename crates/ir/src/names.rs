@@ -8,6 +8,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::entities::{Block, Constant, DynamicStackSlot, DynamicType, FuncRef, GlobalValue, SigRef, StackSlot, Value};
+use kingpost_meter::heap_bytes;
 
 /// The text numbers of one kind of entity.
 #[derive(Clone, Hash, Debug)]
@@ -17,6 +18,8 @@ pub struct NameTable<E> {
     next: u64,
     entity: PhantomData<E>,
 }
+
+heap_bytes!(NameTable<E> { numbers } without { next, entity });
 
 impl<E> Default for NameTable<E> {
     fn default() -> Self {
@@ -95,6 +98,18 @@ pub struct Names {
     /// `constN`
     pub constants: NameTable<Constant>,
 }
+
+heap_bytes!(Names {
+    values,
+    blocks,
+    stack_slots,
+    dynamic_stack_slots,
+    dynamic_types,
+    global_values,
+    signatures,
+    functions,
+    constants
+});
 
 /// An entity that prints with its number in the text.
 pub struct Named {

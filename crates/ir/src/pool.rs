@@ -5,6 +5,7 @@
 //! is reclaimed when the pool is cleared.
 
 use crate::release::release;
+use kingpost_meter::heap_bytes;
 use std::marker::PhantomData;
 
 /// A list in a [`Pool`].
@@ -63,6 +64,8 @@ impl<T> List<T> {
 pub struct Pool<T> {
     items: Vec<T>,
 }
+
+heap_bytes!(Pool<T> { items });
 
 impl<T> Default for Pool<T> {
     fn default() -> Self {

@@ -3,8 +3,8 @@
 //! A request is the length of a text as four bytes, little-endian, and CLIF functions as text. The answer is the byte 0
 //! and an object file, or the byte 1 and a message, each with its length before it. A connection may have many requests.
 //!
-//! Clients are not trusted, so everything is bounded: the length of a text, and with it the memory; the instructions,
-//! the code and the work of a function; the time of a request; the connections that are served at once. Each result of the register
+//! Clients are not trusted, so everything is bounded: the length of a text; the instructions, the code, the work and the
+//! memory of a function; the time of a request; the connections that are served at once. Each result of the register
 //! allocator is checked. A mistake of the compiler ends one request.
 
 use kingpost::codegen::{Compiler, Limits, Options, Settings};
@@ -21,8 +21,10 @@ use std::time::{Duration, Instant};
 
 /// Limit of the bytes of a text. The compiler needs at most a few hundred bytes for each.
 const MAX_TEXT: u32 = 1 << 20;
-/// Limit of the work of a function, in work units.
+/// Limit of the work of a function, in work units: half a second to some seconds, as `docs/limits.md` shows.
 const MAX_WORK: u64 = 50_000_000;
+/// Limit of the memory that the compilation of a function takes, in bytes.
+const MAX_MEMORY: u64 = 256 << 20;
 /// Time between two checks of the time of all requests.
 const TICK: Duration = Duration::from_millis(20);
 
@@ -80,6 +82,7 @@ impl Worker {
                 limits.code_bytes = 16 << 20;
                 limits.frame_bytes = 1 << 20;
                 limits.work = MAX_WORK;
+                limits.bytes = MAX_MEMORY;
             });
             options.cancel = Some(cancel.clone());
         });

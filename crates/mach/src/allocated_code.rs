@@ -6,6 +6,7 @@ use crate::regs::Regs;
 use crate::row::{RowKind, Twin};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap};
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::{Block, EditKind, Inst, Loc, PRegSet, Slot, SlotData};
 
 /// Unit of encoding.
@@ -78,6 +79,8 @@ pub struct AllocatedCode {
     pub origins: Origins,
 }
 
+heap_bytes!(AllocatedCode { list, srclocs, heads, blocks, slots, origins } without { written });
+
 /// The items that the instructions of a problem became, and the rematerializations among the items. Empty if only
 /// emission reads the items.
 #[derive(Clone, Default, Debug)]
@@ -91,6 +94,8 @@ pub struct Origins {
     /// For each class, the slot that parallel moves use between two instructions.
     pub emergency: [Option<Slot>; 2],
 }
+
+heap_bytes!(Origins { insts, remats, head_remats } without { emergency });
 
 /// Result of allocation for one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

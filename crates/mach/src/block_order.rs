@@ -17,6 +17,7 @@ use kingpost_ir::frequencies::Frequencies;
 use kingpost_ir::loops::Loop;
 use kingpost_ir::release::release;
 use kingpost_ir::{Block as IrBlock, BlockCall, Function, Inst as IrInst};
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::{Block, Freq};
 use std::ops::Range;
 
@@ -73,6 +74,8 @@ pub struct BlockOrder {
     lists: LoopLists,
 }
 
+heap_bytes!(BlockOrder { blocks, freqs, rpo, placements, targets, same_as, chain, lists });
+
 /// Blocks and inner loops of each loop, in order, as linked lists.
 #[derive(Default, Debug)]
 struct LoopLists {
@@ -81,6 +84,8 @@ struct LoopLists {
     items: Vec<(Item, u32)>,
     stack: Vec<u32>,
 }
+
+heap_bytes!(LoopLists { ends, items, stack });
 
 #[derive(Clone, Copy, Debug)]
 enum Item {

@@ -8,6 +8,7 @@ use crate::compiled::{DebugTag, KeyedSlot, SymbolName, ValueConstant};
 use crate::inst::MInst;
 use cranelift_entity::PrimaryMap;
 use kingpost_ir::{TrapCode, Type};
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::{Block, Inst, PReg, PRegSet, Problem, VReg};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -137,6 +138,8 @@ pub struct Code {
     /// Limit of the stack that the prologue checks. Emission takes it out.
     pub stack_limit: Option<StackLimit>,
 }
+
+heap_bytes!(Code { problem, insts, srclocs, value_types, constants, layout, symbols, names, tables, exits, handlers, annotations, keyed_slots, zero_extended, declared_zeros } without { variables, slots_bytes, slots_align, outgoing_bytes, incoming_bytes, popped_bytes, has_calls, moves_stack_pointer, extra_callee_saved, probestack, stack_limit });
 
 impl Code {
     /// Clears the code, keeping its memory.

@@ -7,6 +7,7 @@
 //! Algorithm: union-find over the pairs, only if some pair differs. Cost: near-linear in pairs.
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::{Problem, VReg, VRegData};
 
 /// Pairs of argument and parameter. Cleared and reused.
@@ -16,6 +17,8 @@ pub(crate) struct EdgeWidths {
     /// Another member of the set plus one, or 0 for the set's root.
     link: SecondaryMap<VReg, u32>,
 }
+
+heap_bytes!(EdgeWidths { pairs, link });
 
 impl EdgeWidths {
     /// Widens all values of a problem that edges connect to an equal width.

@@ -17,6 +17,7 @@ use crate::row::Row;
 use crate::thread_jumps::{Threads, jump_target};
 use crate::value_sites::ValueSites;
 use cranelift_entity::{EntityRef, PrimaryMap};
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, PRegSet, Slot, SlotData};
 
@@ -31,6 +32,8 @@ pub struct Emitter {
     pads: Vec<u32>,
     sites: ValueSites,
 }
+
+heap_bytes!(Emitter { buffer, spill_area, threads, pads, sites } without { guard });
 
 impl Emitter {
     /// Returns scratch memory of emission that obeys limits.

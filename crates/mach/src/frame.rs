@@ -21,6 +21,7 @@ use crate::code::{StackLimit, SymbolRef};
 use crate::compiled::{ContextPlace, UnwindOp};
 use crate::mem::{Mem, MemBase};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::{Loc, PReg, PRegSet, RegClass, Slot, SlotData};
 use smallvec::SmallVec;
 
@@ -261,6 +262,8 @@ pub struct SpillArea {
     bytes: u64,
     align: u32,
 }
+
+heap_bytes!(SpillArea { offsets } without { bytes, align });
 
 impl SpillArea {
     /// Places every slot, each aligned relative to the top of the area. The order is the allocator's: most frequently

@@ -23,6 +23,9 @@ pub struct Limits {
     /// Work units of all stages together. A unit is about one instruction, operand, block or live range that one stage
     /// examines. Equal functions and settings take equal work on every machine.
     pub work: u64,
+    /// Bytes of the memory that compilation takes on the heap: the function, and the memory of all stages. The emitted
+    /// code is not included. A context with this limit keeps no memory from function to function.
+    pub bytes: u64,
 }
 
 impl Default for Limits {
@@ -33,6 +36,7 @@ impl Default for Limits {
             frame_bytes: (1 << 31) - 4096,
             code_bytes: 1 << 31,
             work: u64::MAX,
+            bytes: u64::MAX,
         }
     }
 }
@@ -45,6 +49,24 @@ impl Limits {
         self
     }
 
+    /// Names of the limits, in the order of the fields.
+    pub const NAMES: [&'static str; 6] = ["instructions", "vregs", "frame_bytes", "code_bytes", "work", "bytes"];
+
+    /// Sets the limit of this name. Returns `false` if there is none.
+    pub fn set(&mut self, name: &str, value: u64) -> bool {
+        let limit = match name {
+            "instructions" => &mut self.instructions,
+            "vregs" => &mut self.vregs,
+            "frame_bytes" => &mut self.frame_bytes,
+            "code_bytes" => &mut self.code_bytes,
+            "work" => &mut self.work,
+            "bytes" => &mut self.bytes,
+            _ => return false,
+        };
+        *limit = value;
+        true
+    }
+
     /// Returns these limits where they are lower than the defaults, else the defaults.
     #[must_use]
     pub fn clamped(self) -> Limits {
@@ -55,6 +77,7 @@ impl Limits {
             frame_bytes: self.frame_bytes.min(most.frame_bytes),
             code_bytes: self.code_bytes.min(most.code_bytes),
             work: self.work,
+            bytes: self.bytes,
         }
     }
 }
@@ -71,7 +94,7 @@ pub struct Guard {
 impl Guard {
     /// Returns a guard with a new meter. Another thread sets `cancel` to cancel compilation.
     pub fn new(limits: Limits, cancel: Option<Arc<AtomicBool>>) -> Guard {
-        Guard { limits, meter: Arc::new(Meter::new(limits.work, u64::MAX, cancel)) }
+        Guard { limits, meter: Arc::new(Meter::new(limits.work, limits.bytes, cancel)) }
     }
 }
 

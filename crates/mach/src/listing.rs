@@ -10,6 +10,7 @@
 
 use crate::buffer::Label;
 use crate::compiled::{FunctionView, SymbolName};
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::{Block, Inst};
 use std::fmt;
 use std::ops::Range;
@@ -112,6 +113,8 @@ pub struct Listing {
     /// Jump tables: offsets and target labels.
     tables: Vec<(u32, Vec<Label>)>,
 }
+
+heap_bytes!(Listing { lines, symbols, labels, tables } without { wanted, origin, blocks, code_bytes });
 
 impl Listing {
     /// Sets whether a listing is made from now on.

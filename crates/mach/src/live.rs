@@ -8,6 +8,7 @@ use cranelift_entity::EntityRef;
 use kingpost_ir::cfg::ControlFlowGraph;
 use kingpost_ir::release::release;
 use kingpost_ir::{Block, BlockArgKind, Function, Inst, Opcode, Value, ValueDef};
+use kingpost_meter::heap_bytes;
 
 /// Interval of one block in which memory does not change and no trap happens.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -85,6 +86,8 @@ pub(crate) struct Needed {
     blocks: Vec<BlockFacts>,
     worklist: Vec<Value>,
 }
+
+heap_bytes!(Needed { values, insts, blocks, worklist });
 
 impl Needed {
     /// Frees the memory of a large function once it is lowered, so that the allocator can use it.

@@ -18,6 +18,7 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::loops::Loop;
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::Block;
 
 /// Largest number of blocks of a loop that is rotated.
@@ -29,6 +30,8 @@ pub(crate) struct LoopRotation {
     /// Last block of each loop. Loops are contiguous, except for blocks of edges that leave them.
     last: SecondaryMap<Loop, Option<Block>>,
 }
+
+heap_bytes!(LoopRotation { last });
 
 impl LoopRotation {
     /// Appends all blocks to `layout` in the order of emission.

@@ -18,6 +18,7 @@
 use crate::inst::{MInst, NO_BLOCK};
 use crate::row::{Row, RowKind};
 use cranelift_entity::EntityRef;
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::Block;
 use kingpost_regalloc::sort::sort_by_key;
 use std::cmp::Reverse;
@@ -33,6 +34,8 @@ pub(crate) struct Threads {
     /// Blocks that hold moves and a jump, each with the target of the jump.
     moves: Vec<(Block, Block)>,
 }
+
+heap_bytes!(Threads { to, moves });
 
 impl Threads {
     /// Begins a function of `blocks` blocks, with every branch to its own target.

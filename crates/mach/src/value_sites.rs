@@ -15,6 +15,7 @@
 //! Cost: sorting the writes, then a search for each range.
 
 use crate::code::Code;
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::sort::{sort, sort_by_key};
 use kingpost_regalloc::{Allocation, Block, ClobberId, Edit, EditKind, Inst, LabelRange, LabelUse, Loc, Problem};
 use std::ops::Range;
@@ -38,6 +39,8 @@ pub(crate) struct ValueSites {
     /// Places that are written, and the first byte of the instruction or edit that writes them.
     writes: Vec<(Loc, u32)>,
 }
+
+heap_bytes!(ValueSites { spans, writes });
 
 impl ValueSites {
     /// Starts a function.

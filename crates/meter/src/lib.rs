@@ -172,6 +172,20 @@ impl Meter {
         self.spend_rest(counter, paid)
     }
 
+    /// Counts the growth of a counter as [`Meter::spend_batch`] does, and records the bytes of the running stage at each
+    /// batch as [`Meter::grow`] does.
+    ///
+    /// # Errors
+    /// See [`Meter::spend`] and [`Meter::grow`].
+    #[inline]
+    pub fn spend_growing(&self, counter: u64, paid: &mut u64, bytes: impl FnOnce() -> u64) -> Result<(), Exceeded> {
+        if counter - *paid < BATCH {
+            return Ok(());
+        }
+        self.spend_rest(counter, paid)?;
+        self.grow(bytes)
+    }
+
     /// Counts the growth of a counter, however small it is.
     ///
     /// # Errors
@@ -314,6 +328,15 @@ impl MeterRef<'_> {
     #[inline]
     pub fn spend_batch(self, counter: u64, paid: &mut u64) -> Result<(), Exceeded> {
         self.0.map_or(Ok(()), |meter| meter.spend_batch(counter, paid))
+    }
+
+    /// Passes the request to [`Meter::spend_growing`], if there is a meter.
+    ///
+    /// # Errors
+    /// See [`Meter::spend_growing`].
+    #[inline]
+    pub fn spend_growing(self, counter: u64, paid: &mut u64, bytes: impl FnOnce() -> u64) -> Result<(), Exceeded> {
+        self.0.map_or(Ok(()), |meter| meter.spend_growing(counter, paid, bytes))
     }
 
     /// Passes the request to [`Meter::spend_rest`], if there is a meter.

@@ -28,6 +28,7 @@ use kingpost_ir::{Block, Function, Inst, InstView, Opcode, Type, Value};
 use crate::purity::{self, Purity, is_cheap, is_constant, is_movable, purity};
 use crate::rematerialise::{MAX_LOOPS, Rematerialise};
 use kingpost_ir::analyses::Analyses;
+use kingpost_meter::heap_bytes;
 use kingpost_meter::{Exceeded, Meter};
 
 /// Number of values of each register class that a loop may use from outside, including the values that cheap
@@ -94,6 +95,8 @@ pub(crate) struct CodeMotion {
     /// Whether short code is better than fast code.
     pub(crate) prefers_size: bool,
 }
+
+heap_bytes!(CodeMotion { origins, uses, loops, rematerialise } without { steps, prefers_size });
 
 impl CodeMotion {
     /// Runs the pass.

@@ -13,6 +13,7 @@
 
 use kingpost_ir::cfg::{ControlFlowGraph, Predecessor};
 use kingpost_ir::{Block, Function, Value};
+use kingpost_meter::heap_bytes;
 
 /// Maximum number of sweeps over parameters. Each sweep but the first follows one that found a superfluous
 /// parameter.
@@ -26,6 +27,8 @@ pub(crate) struct ConstantParams {
     /// By parameter of the current block: whether it is kept.
     keep: Vec<bool>,
 }
+
+heap_bytes!(ConstantParams { joins, keep });
 
 impl ConstantParams {
     /// Replaces parameters of `blocks` that always have one value by aliases of that value, possibly through other

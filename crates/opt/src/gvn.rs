@@ -39,6 +39,7 @@ use crate::rewrite::{self, Applications, Effect, Graph, Rule};
 use crate::value_table::ValueTable;
 use kingpost_ir::analyses::Analyses;
 use kingpost_meter::Meter;
+use kingpost_meter::heap_bytes;
 
 /// Maximum number of requests on which rules are tried for each instruction of the input, including the instruction
 /// itself.
@@ -78,6 +79,8 @@ pub(crate) struct Gvn {
     /// By value: number of uses when a rule first required it, including the uses of the values that it represents.
     uses: SecondaryMap<Value, u8>,
 }
+
+heap_bytes!(Gvn { table, memory, representatives, applications, uses } without { keeps_accesses, prefers_size, has_few_registers, observer });
 
 impl Gvn {
     /// Runs the pass. Returns the change to the edges of the control-flow graph.

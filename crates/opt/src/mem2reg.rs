@@ -25,6 +25,7 @@ use kingpost_ir::{Block, Function, Inst, InstView, Opcode, StackSlot, Type, Valu
 
 use kingpost_ir::analyses::Analyses;
 use kingpost_meter::Meter;
+use kingpost_meter::heap_bytes;
 
 /// Bytes, type and byte order that a plain load or store of a slot accesses.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -65,6 +66,8 @@ pub(crate) struct Mem2Reg {
     /// By block: number of predecessors that have not been visited.
     unvisited: SecondaryMap<Block, u32>,
 }
+
+heap_bytes!(Mem2Reg { construction, addresses, stays, sites, accesses, unvisited });
 
 impl Mem2Reg {
     /// Returns `true` if a function has stack slots.

@@ -26,6 +26,7 @@ use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value};
 
 use crate::purity::{Purity, purity};
 use kingpost_ir::analyses::Analyses;
+use kingpost_meter::heap_bytes;
 
 /// Number of regions that are distinguished. Region `n` of a function has number `n + 1` here. All regions from the
 /// last number on share it.
@@ -61,6 +62,8 @@ pub(crate) struct Memory {
     /// By region: the last visited store, if it is little-endian.
     stored: [Option<Stored>; REGIONS],
 }
+
+heap_bytes!(Memory { exits, written } without { current, next_version, pending, trapping, stored });
 
 /// Facts about a store that later loads of its place require.
 #[derive(Copy, Clone, Debug)]

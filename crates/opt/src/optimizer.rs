@@ -10,6 +10,7 @@ use crate::simplify_cfg::{Changes, SimplifyCfg};
 use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
 use kingpost_meter::Meter;
+use kingpost_meter::heap_bytes;
 use std::fmt;
 use std::sync::Arc;
 
@@ -61,6 +62,8 @@ pub struct Optimizer {
     may_use_aliases: bool,
     pub(crate) meter: Arc<Meter>,
 }
+
+heap_bytes!(Optimizer { redundant_loads, simplify_cfg, mem2reg, gvn, code_motion } without { may_use_aliases, meter });
 
 impl Optimizer {
     /// Returns an optimizer that applies only some rules.

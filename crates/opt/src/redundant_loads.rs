@@ -21,6 +21,7 @@ use kingpost_ir::cfg::ControlFlowGraph;
 use kingpost_ir::{Block, Function, Inst, InstData, MemFlags, Opcode};
 
 use crate::value_table::ValueTable;
+use kingpost_meter::heap_bytes;
 
 /// Maximum number of single predecessors that are followed.
 const STEPS: usize = 4;
@@ -31,6 +32,8 @@ pub(crate) struct RedundantLoads {
     /// By key: the last load, or a load in the entry.
     loads: ValueTable,
 }
+
+heap_bytes!(RedundantLoads { loads });
 
 impl RedundantLoads {
     /// Runs the pass.

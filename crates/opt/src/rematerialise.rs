@@ -26,6 +26,7 @@ use kingpost_ir::{Block, Function, Inst, Value, ValueDef};
 
 use crate::purity::{constant, is_cheap, is_pure_load};
 use kingpost_ir::analyses::Analyses;
+use kingpost_meter::heap_bytes;
 
 /// Maximum number of loops visited for one instruction, from the innermost outward.
 pub(crate) const MAX_LOOPS: usize = 8;
@@ -82,6 +83,8 @@ pub(crate) struct Rematerialise {
     /// Values of the current instruction that are replaced by copies.
     replaced: Vec<Value>,
 }
+
+heap_bytes!(Rematerialise { sites, uses, copied, candidates, replaced });
 
 impl Rematerialise {
     /// Runs the pass. `is_short` returns `true` for loops that are short of registers.

@@ -14,6 +14,7 @@ use crate::constant_params::ConstantParams;
 use kingpost_ir::cfg::ControlFlowGraph;
 use kingpost_ir::{Block, Function, Inst, InstView, Opcode};
 use kingpost_meter::Meter;
+use kingpost_meter::heap_bytes;
 
 /// Maximum number of rounds. Each round but the first follows one that converted branches, and finds branches
 /// around them.
@@ -42,6 +43,8 @@ pub(crate) struct SimplifyCfg {
     /// By value: whether a block other than the one that defines it uses it. Empty if not computed.
     pub(crate) used_elsewhere: Vec<bool>,
 }
+
+heap_bytes!(SimplifyCfg { cfg, reached, named, stack, blocks, params, used_elsewhere });
 
 impl SimplifyCfg {
     /// Runs the pass, and returns its changes. Leaves the control-flow graph in `cfg`, unless that is invalid, too.

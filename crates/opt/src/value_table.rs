@@ -4,6 +4,8 @@
 //! holds only the number of an entry. A function therefore touches few bytes of memory for each of its
 //! instructions, however they hash.
 
+use kingpost_meter::heap_bytes;
+
 /// Payload of an entry: the number of a value or instruction.
 type Payload = u32;
 
@@ -20,6 +22,8 @@ pub(crate) struct ValueTable {
     slots: Vec<u32>,
     entries: Vec<Entry>,
 }
+
+heap_bytes!(ValueTable { slots, entries });
 
 /// Slot of an entry, or the slot where it would be inserted. Valid until the next insertion.
 #[derive(Copy, Clone, Debug)]

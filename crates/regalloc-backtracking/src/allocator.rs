@@ -11,6 +11,7 @@ use crate::reservations::Reservations;
 use crate::search::{Budget, Scratch, Search};
 use crate::value_locations::ValueLocations;
 use crate::verify;
+use kingpost_regalloc::meter::{HeapBytes, heap_bytes};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Diagnostics, MachineEnv, Problem, RegClass};
 use kingpost_regalloc_common::MAX_KEPT;
 use kingpost_regalloc_common::order::LinearOrder;
@@ -30,6 +31,8 @@ pub struct Backtracking {
     budget: Budget,
 }
 
+heap_bytes!(Backtracking { order, graph, live, reservations, bundles, interference, scratch, locations, output } without { budget });
+
 impl Backtracking {
     /// Returns an allocator that searches for `steps` steps per operand and instruction, 256 by default. After
     /// that, bundles are split where no register is free, and evict no other bundles.
@@ -41,6 +44,10 @@ impl Backtracking {
 impl Allocator for Backtracking {
     fn name(&self) -> &'static str {
         "backtracking"
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.heap_bytes()
     }
 
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
@@ -82,6 +89,8 @@ impl Allocator for Backtracking {
         live.find_ranges(problem, order, meter)?;
         d.end("liveness", || verify::liveness(problem, live), |text| live.dump(problem, text))?;
 
+        meter
+            .grow(|| order.heap_bytes() + live.heap_bytes() + reservations.heap_bytes() + interference.heap_bytes())?;
         d.begin("bundles");
         bundles.build(problem, live, d)?;
         d.end("bundles", || verify::bundles(problem, live, bundles), |text| bundles.dump(text))?;
@@ -124,8 +133,9 @@ impl Allocator for Backtracking {
         Emit { problem, env, order, live, reservations, bundles, interference, locations, s: output, out, meter }
             .run()?;
         d.end("emit", || Ok(()), |text| locations.dump_slots(problem, text))?;
+        meter.grow(|| self.heap_bytes() + out.heap_bytes())?;
         if problem.num_insts() > MAX_KEPT {
-            *self = Backtracking { budget: *budget, ..Backtracking::default() };
+            *self = Backtracking { budget: self.budget, ..Backtracking::default() };
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Cost: linear in blocks and edges.
 
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{Edge, EdgeData, Freq, Problem};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 
@@ -21,6 +22,8 @@ struct Neighbors {
     /// By block, the index of its first neighbor. One more index ends the list.
     starts: Vec<u32>,
 }
+
+heap_bytes!(Neighbors { list, starts });
 
 impl Neighbors {
     fn clear(&mut self) {
@@ -47,6 +50,8 @@ pub(crate) struct BlockGraph {
     preds: Neighbors,
     succs: Neighbors,
 }
+
+heap_bytes!(BlockGraph { preds, succs });
 
 impl BlockGraph {
     pub(crate) fn build(&mut self, problem: &Problem, order: &LinearOrder) {

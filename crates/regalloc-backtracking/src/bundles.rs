@@ -15,6 +15,7 @@
 use crate::liveness::{LiveRange, Liveness, Segment};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{AllocError, Diagnostics, EdgeData, Event, Freq, PReg, Problem, VReg};
 use kingpost_regalloc_common::congruence::Congruence;
 use kingpost_regalloc_common::point::ProgPoint;
@@ -152,6 +153,8 @@ pub(crate) struct Bundles {
     /// For each index in `arguments`, the sum of the frequencies before it.
     sums: Vec<u64>,
 }
+
+heap_bytes!(Bundles { segments, bundles, hints, spill_sets, affinities, classes, arguments, sums } without { retired });
 
 impl Bundles {
     /// Returns the segments of a bundle, in order.

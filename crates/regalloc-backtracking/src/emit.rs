@@ -14,6 +14,7 @@ use crate::liveness::Liveness;
 use crate::reservations::Reservations;
 use crate::value_locations::{ValueLoc, ValueLocations};
 use kingpost_regalloc::meter::MeterRef;
+use kingpost_regalloc::meter::{HeapBytes, heap_bytes};
 use kingpost_regalloc::{
     AllocError, Allocation, Edge, Edit, EditKind, Inst, LabelUse, Loc, MachineEnv, NoRegister, Operand, PReg, PRegSet,
     ParallelMoves, Problem, StackMapEntry, VReg,
@@ -93,6 +94,8 @@ pub(crate) struct Output {
     pub(crate) in_slots: Vec<(u32, VReg)>,
 }
 
+heap_bytes!(Output { moves, kinds, exits, in_slots } without { parallel });
+
 pub(crate) struct Emit<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,
@@ -136,7 +139,7 @@ impl Emit<'_> {
         }
         answer::sort_tables(self.out);
         if hoist_edge_moves(self.problem, self.env, self.order, self.out) {
-            place_labels(self.problem, self.env, self.out);
+            place_labels(self.problem, self.env, self.out, self.meter)?;
         }
         self.out.collect_saved(self.problem, self.env.callee_saved());
         Ok(())
@@ -191,7 +194,8 @@ impl Emit<'_> {
         for (vreg, _) in self.problem.vregs.iter().filter(|(_, data)| data.is_ref) {
             let Some(slot) = self.locations.loc(ValueLoc::Memory(vreg)).as_slot() else { continue };
             for range in self.live.ranges(vreg) {
-                self.meter.spend_batch(self.out.stack_maps.len() as u64, &mut paid)?;
+                self.meter
+                    .spend_growing(self.out.stack_maps.len() as u64, &mut paid, || self.out.stack_maps.heap_bytes())?;
                 for point in self.reservations.safepoints(range.range()) {
                     let inst = self.order.inst_at(point.position());
                     // A result that overwrites its input in memory is not there yet.

@@ -14,6 +14,7 @@
 //! register.
 
 use crate::bundles::Bundle;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::preference::Reg;
 use kingpost_regalloc_common::release;
@@ -72,6 +73,8 @@ pub(crate) struct Interference {
     registers: Vec<AssignedList>,
     spare: Vec<Vec<Assigned>>,
 }
+
+heap_bytes!(Interference { nodes, reserved, own, registers, spare } without { starts, levels });
 
 impl Interference {
     /// Clears the table for `points` points and `registers` registers. There are no points if the class is not

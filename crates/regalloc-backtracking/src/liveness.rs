@@ -18,6 +18,7 @@ use crate::code::Code;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_regalloc::meter::MeterRef;
+use kingpost_regalloc::meter::{HeapBytes, heap_bytes};
 use kingpost_regalloc::{AllocError, Constraint, Edge, Inst, InstFlags, Pos, Problem, RegSetId, VReg};
 use kingpost_regalloc_common::congruence::Interval;
 use kingpost_regalloc_common::live_blocks::{DefsAndUses, LiveBlocks, LiveUse};
@@ -164,6 +165,8 @@ pub(crate) struct Liveness {
     found: Vec<PointRange>,
     spans: Vec<Range<u32>>,
 }
+
+heap_bytes!(Liveness { uses, use_starts, ranges, values, globals, blocks, chunk, found, spans });
 
 /// Facts of a value.
 #[derive(Clone, Copy, Debug)]
@@ -490,6 +493,7 @@ impl Liveness {
         if is_found {
             self.blocks.append_to(&mut self.found, chunk.len(), |_, span| self.spans.push(span));
             meter.spend(self.found.len() as u64)?;
+            meter.grow(|| self.ranges.heap_bytes())?;
         }
         for (k, &Global { vreg, .. }) in chunk.iter().enumerate() {
             let (first, uses) = (self.ranges.len(), self.use_range(vreg));

@@ -3,6 +3,7 @@
 //! The initial bundles are sorted once; a heap holds only later ones. Cost: a logarithm per bundle.
 
 use crate::bundles::Bundle;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc_common::release;
 use std::collections::BinaryHeap;
 
@@ -40,6 +41,8 @@ pub(crate) struct Queue {
     first: Vec<Entry>,
     later: BinaryHeap<Entry>,
 }
+
+heap_bytes!(Queue { first, later });
 
 /// A priority, and the complement of a bundle, as one word.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

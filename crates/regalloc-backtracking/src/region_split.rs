@@ -21,6 +21,7 @@ use crate::bundles::Bundle;
 use crate::liveness::Need;
 use crate::search::Search;
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc_common::order::{BlockIndex, LoopId, OrderedBlock};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
@@ -158,6 +159,8 @@ pub(crate) struct RegionSplit {
     /// nodes anyway.
     requeue_from: u32,
 }
+
+heap_bytes!(RegionSplit { nodes, node_of, parents, stretches, islands, loops, work } without { requeue_from });
 
 impl RegionSplit {
     fn begin(&mut self, blocks: usize) {

@@ -11,6 +11,7 @@ use crate::code::Code;
 use crate::interference::Interference;
 use crate::liveness::{Liveness, Segment};
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{
     AllocError, ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem,
 };
@@ -67,6 +68,8 @@ pub(crate) struct Reservations {
     /// By operand of the current instruction: the number of its request.
     requests: Vec<u32>,
 }
+
+heap_bytes!(Reservations { registers, call_points, calls_before, safepoints, partial, bindings, moves, is_matched, matching, requests } without { is_plain, has_matched, allocatable });
 
 /// Collection of reservations.
 impl Reservations {

@@ -21,6 +21,7 @@ use crate::region_split::RegionSplit;
 use crate::reservations::{Reservations, each_point, reserved_points};
 use crate::spill_weights::{Requirements, SpillCost};
 use crate::split::Window;
+use kingpost_regalloc::meter::{HeapBytes, heap_bytes};
 use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc::{AllocError, Diagnostics, Freq, MachineEnv, PReg, Problem, RegClass, Stats};
 use kingpost_regalloc_common::order::LinearOrder;
@@ -73,6 +74,8 @@ pub(crate) struct Scratch {
     /// Requirements of bundles with many segments or uses, by [`BundleData::kept`].
     kept: Vec<Requirements>,
 }
+
+heap_bytes!(Scratch { queue, interfering, blockers, best, part, cuts, evicted, windows, region_split, waiting, kept });
 
 /// The state of the search.
 pub(crate) struct Search<'a, 'o> {
@@ -212,7 +215,8 @@ impl Search<'_, '_> {
 
     /// Counts the steps so far on the meter, if they are many.
     fn pay(&mut self) -> Result<(), AllocError> {
-        Ok(self.diagnostics.meter.spend_batch(self.stats.steps, &mut self.paid)?)
+        let bytes = || self.bundles.heap_bytes() + self.interference.heap_bytes() + self.live.heap_bytes();
+        Ok(self.diagnostics.meter.spend_growing(self.stats.steps, &mut self.paid, bytes)?)
     }
 
     fn process(&mut self, bundle: Bundle, crosses_calls: bool) -> Result<(), AllocError> {

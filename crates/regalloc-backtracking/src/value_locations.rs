@@ -11,6 +11,7 @@ use crate::bundles::Bundles;
 use crate::liveness::{Liveness, reserved_from};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{AllocError, Allocation, Loc, PReg, Problem, Slot, VReg};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::slot_packing::SlotPacking;
@@ -86,6 +87,8 @@ pub(crate) struct ValueLocations {
     shared: Vec<SharedSlot>,
     packing: SlotPacking<ProgPoint>,
 }
+
+heap_bytes!(ValueLocations { assignments, fragments, memory, slotted, shared, packing });
 
 impl ValueLocations {
     /// Takes over the registers of all bundles.

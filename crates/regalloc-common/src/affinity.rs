@@ -9,6 +9,7 @@
 //! one run. Cost: n log n in runs.
 
 use kingpost_regalloc::VReg;
+use kingpost_regalloc::meter::heap_bytes;
 use std::cmp::Reverse;
 
 /// Pairs of one frequency, added one after another.
@@ -25,6 +26,8 @@ pub struct Affinities {
     pairs: Vec<(VReg, VReg)>,
     runs: Vec<Run>,
 }
+
+heap_bytes!(Affinities { pairs, runs });
 
 impl Affinities {
     /// Clears all pairs.

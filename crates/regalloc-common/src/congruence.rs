@@ -17,6 +17,7 @@
 
 use crate::point::{PointRange, ProgPoint};
 use crate::release;
+use kingpost_regalloc::meter::heap_bytes;
 use std::ops::Range;
 
 /// Longest list that is inserted into a longer one by binary search instead of a full merge.
@@ -107,6 +108,8 @@ pub struct Congruence<I> {
     /// Number of steps that merges may still take.
     pub budget: usize,
 }
+
+heap_bytes!(Congruence<I> { parents, lists, pool, merged, gathered } without { gathered_for, budget });
 
 impl<I> Default for Congruence<I> {
     fn default() -> Congruence<I> {

@@ -16,6 +16,7 @@
 
 use crate::answer::{push_label, sort_labels};
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::{Exceeded, MeterRef};
 use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{
     Allocation, Block, ClobberId, Edge, EditKind, Inst, InstFlags, LabelUse, Loc, MachineEnv, PReg, PRegSet, Pos,
@@ -24,11 +25,20 @@ use kingpost_regalloc::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Computes the label ranges of `out` from its locations and edits.
-pub fn place_labels(problem: &Problem, env: &MachineEnv, out: &mut Allocation) {
+///
+/// # Errors
+/// If the meter refuses.
+pub fn place_labels(
+    problem: &Problem,
+    env: &MachineEnv,
+    out: &mut Allocation,
+    meter: MeterRef<'_>,
+) -> Result<(), Exceeded> {
     out.labels.clear();
     if problem.labels.is_empty() {
-        return;
+        return Ok(());
     }
+    meter.reserve(2 * problem.size() + 4 * problem.labels.len() as u64)?;
     let requests = Requests::new(problem);
     let mut walk = Walk {
         problem,
@@ -38,7 +48,7 @@ pub fn place_labels(problem: &Problem, env: &MachineEnv, out: &mut Allocation) {
         changed: BTreeSet::new(),
         ranges: None,
     };
-    let entries = walk.solve(&needs(problem, &requests));
+    let entries = walk.solve(&needs(problem, &requests, meter)?, meter)?;
     let mut ranges = Vec::new();
     for (block, entry) in problem.blocks().zip(&entries) {
         if let (Some(entry), false) = (entry, requests.of(block).is_empty()) {
@@ -52,6 +62,7 @@ pub fn place_labels(problem: &Problem, env: &MachineEnv, out: &mut Allocation) {
         }
     }
     sort_labels(out);
+    Ok(())
 }
 
 /// The requests, block by block.
@@ -80,7 +91,7 @@ impl Requests {
 }
 
 /// Returns, by block, the values whose locations at its head decide the locations of a label in it or after it.
-fn needs(problem: &Problem, requests: &Requests) -> Vec<BTreeSet<VReg>> {
+fn needs(problem: &Problem, requests: &Requests, meter: MeterRef<'_>) -> Result<Vec<BTreeSet<VReg>>, Exceeded> {
     let mut needs: Vec<BTreeSet<VReg>> = vec![BTreeSet::new(); problem.num_blocks()];
     let mut waiting: BTreeSet<Block> = problem.blocks().collect();
     while let Some(block) = waiting.pop_last() {
@@ -89,6 +100,8 @@ fn needs(problem: &Problem, requests: &Requests) -> Vec<BTreeSet<VReg>> {
             let to = problem.edge(edge).to;
             need.extend(sources(problem, edge, &needs[to.index()]).map(|(_, source)| source));
         }
+        // An element of an ordered set costs more than an instruction.
+        meter.spend((problem.insts(block).len() + 4 * need.len()) as u64)?;
         for operand in problem.insts(block).flat_map(|inst| problem.operands(inst)).filter(|operand| operand.is_def()) {
             need.remove(&operand.vreg());
         }
@@ -97,7 +110,7 @@ fn needs(problem: &Problem, requests: &Requests) -> Vec<BTreeSet<VReg>> {
             waiting.extend(problem.preds(block).iter().map(|&edge| problem.edge(edge).from));
         }
     }
-    needs
+    Ok(needs)
 }
 
 /// Returns the values at the head of an edge's target, each with the value that it is at the end of the source.
@@ -155,13 +168,14 @@ struct Ranges {
 
 impl Walk<'_> {
     /// Returns the places of needed values at the heads of blocks; `None` for unreachable blocks.
-    fn solve(&mut self, needs: &[BTreeSet<VReg>]) -> Vec<Option<Places>> {
+    fn solve(&mut self, needs: &[BTreeSet<VReg>], meter: MeterRef<'_>) -> Result<Vec<Option<Places>>, Exceeded> {
         let problem = self.problem;
         let mut entries: Vec<Option<Places>> = vec![None; problem.num_blocks()];
         entries[problem.entry().index()] = Some(Places::default());
         let mut waiting = BTreeSet::from([problem.entry()]);
         while let Some(block) = waiting.pop_first() {
             let Some(entry) = &entries[block.index()] else { continue };
+            meter.spend((4 * problem.insts(block).len() + 8 * entry.by_loc.len()) as u64)?;
             self.places = entry.clone();
             self.block(block);
             for &edge in problem.succs(block) {
@@ -181,7 +195,7 @@ impl Walk<'_> {
                 }
             }
         }
-        entries
+        Ok(entries)
     }
 
     /// Returns the places after an edge of the values that are needed at its target.
@@ -361,7 +375,7 @@ mod tests {
         let mut file = parse(&format!("{ENV}{text}")).unwrap_or_else(|error| panic!("{error}"));
         let case = file.cases.remove(0);
         let mut answer = case.allocation.expect("an allocation");
-        place_labels(&case.problem, &file.env.expect("a machine"), &mut answer);
+        place_labels(&case.problem, &file.env.expect("a machine"), &mut answer, MeterRef::default()).expect("no limit");
         let text = answer.labels.iter().map(|l| format!("{} {} {}..{}", l.label, l.loc, l.from, l.to));
         assert_eq!(text.collect::<Vec<_>>(), expected);
     }

@@ -23,6 +23,7 @@ use crate::point::{PointRange, ProgPoint};
 use crate::release;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::meter::MeterRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{AllocError, Problem, VReg};
 use std::ops::Range;
 
@@ -84,6 +85,8 @@ pub struct LiveBlocks {
     /// Segment tree over the order: one more than the last source of an edge back to any block of a range, or 0.
     back_from: Vec<u32>,
 }
+
+heap_bytes!(LiveBlocks { words, succs, more_succs, found, back_from } without { visited });
 
 impl LiveBlocks {
     /// Number of values analyzed at once.

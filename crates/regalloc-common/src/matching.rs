@@ -16,6 +16,7 @@
 //! once the lists have grown.
 
 use crate::release;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc::{
     AllocError, Constraint, Edge, Inst, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass, VReg,
@@ -201,6 +202,8 @@ pub struct Matching<H = ()> {
     /// Registers examined since [`Matching::begin`].
     pub steps: u64,
 }
+
+heap_bytes!(Matching<H> { requests, owners, order } without { on_all_edges, taken, edge_regs, edge_fixed, shared, search_steps, steps });
 
 impl<H> Matching<H> {
     /// Frees the memory of an instruction with more operands than most.

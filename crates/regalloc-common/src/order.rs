@@ -16,6 +16,7 @@
 use crate::point::{PointRange, Position, ProgPoint};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{AllocError, Block, Edge, Freq, Inst, Problem};
 
 /// The index of a block in the linear order. The default is the entry block.
@@ -166,6 +167,8 @@ pub struct LinearOrder {
     walk: Vec<(Block, u32)>,
     sequence: Vec<Block>,
 }
+
+heap_bytes!(LinearOrder { blocks, loops, indices, block_at, last_back, has_forward_pred, nest, walk, sequence } without { is_forward });
 
 /// Building.
 impl LinearOrder {

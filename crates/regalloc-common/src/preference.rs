@@ -11,6 +11,7 @@
 //! Sets of the problem are translated once. The tables are kept from problem to problem while the machine and its
 //! clobber descriptions are unchanged. Cost: a comparison of these.
 
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{
     ClobberId, Clobbers, Constraint, Costs, MachineEnv, Operand, PReg, PRegSet, Problem, RegClass, RegSetId,
 };
@@ -126,6 +127,8 @@ pub struct Registers {
     /// Register sets of the problem for which the tables were made.
     reg_sets: Vec<PRegSet>,
 }
+
+heap_bytes!(Registers { clobbers, clobbered, sets, reg_sets } without { env, pregs, numbers, allocatable, callee_saved });
 
 impl Default for Registers {
     fn default() -> Registers {

@@ -12,6 +12,7 @@
 //! slots of a width as lifetimes of that width overlap at one point, which is minimal (interval graphs are perfect;
 //! Gavril, *Algorithms for minimum coloring of chordal graphs*, 1972). Cost: n log n in lifetimes.
 
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{AllocError, Allocation, Slot};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -40,6 +41,8 @@ pub struct SlotPacking<P> {
     /// By the logarithm of the width: slots with the ends of their last lifetimes, the earliest end on top.
     slots: [BinaryHeap<Reverse<(P, u32)>>; WIDTHS],
 }
+
+heap_bytes!(SlotPacking<P> { lifetimes, slots });
 
 impl<P: Copy + Ord> Default for SlotPacking<P> {
     fn default() -> SlotPacking<P> {

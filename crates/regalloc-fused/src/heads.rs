@@ -1,6 +1,7 @@
 //! Registers at the heads of blocks.
 
 use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{Block, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg};
 use std::ops::Range;
@@ -22,6 +23,8 @@ pub(crate) struct Heads {
     /// The destination of the current block's edge, if the block consists of a jump.
     pub(crate) passed: PackedOption<Block>,
 }
+
+heap_bytes!(Heads { entries, of, params, exits } without { kept, kept_in, intact, passed });
 
 /// The head of one block.
 #[derive(Clone, Copy, Default, Debug)]

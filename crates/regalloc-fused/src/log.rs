@@ -6,6 +6,7 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_mach::block_order::BlockOrder;
 use kingpost_mach::lower::Edges;
 use kingpost_mach::{Code, MInst, Origins, Outcome};
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{Block, ClobberId, Inst, InstFlags, Operand, RegClass, VReg};
 
 /// An instruction, with the range of its operands.
@@ -40,6 +41,8 @@ pub(crate) struct Log {
     /// Indices of rematerializing items at the heads of blocks, with their values.
     head_remats: Vec<(u32, VReg)>,
 }
+
+heap_bytes!(Log { insts, operands, blocks, remats, head_remats });
 
 impl Log {
     pub(crate) fn end(&mut self, block: Block, edges: &Edges) {

@@ -8,6 +8,7 @@
 
 use crate::state::State;
 use kingpost_mach::LowerCtx;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{Block, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg};
 
@@ -40,6 +41,8 @@ pub(crate) struct Loops {
     /// Residents by loop, then in the order in which they were added.
     residents: Vec<(Reg, VReg)>,
 }
+
+heap_bytes!(Loops { around, residents } without { depth, innermost, header, touched });
 
 impl Loops {
     pub(crate) fn begin(&mut self) {

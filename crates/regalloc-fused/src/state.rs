@@ -2,6 +2,7 @@
 
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{Slot, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
 
@@ -91,6 +92,8 @@ pub(crate) struct State {
     /// Number of instructions that the walk has met, plus one.
     pub(crate) clock: u32,
 }
+
+heap_bytes!(State { values } without { owners, occupied, used, recent, clock });
 
 /// Least number of values that are added at once.
 const ROOM: usize = 4;

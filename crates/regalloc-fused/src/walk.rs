@@ -11,6 +11,7 @@ use kingpost_mach::{
     AllocatedCode, AllocatedInst, AllocationMismatch, Code, FlagsEffect, InstOrEdit, LowerCtx, MAX_FLAG_ROWS, MInst,
     Outcome, PlainOperands, Regs, Row, RowKind,
 };
+use kingpost_regalloc::meter::{MeterRef, heap_bytes};
 use kingpost_regalloc::{
     Allocation, Block, EditKind, Inst, Loc, MachineEnv, PReg, ParallelMoves, Problem, RegClass, Slot, VReg,
 };
@@ -58,6 +59,8 @@ pub struct Fused {
     has_srclocs: bool,
 }
 
+heap_bytes!(Fused { registers, state, loops, heads, allocated, slots, sequence, matching, remats, widths, log, edges } without { has_registers, known, moves, has_matched, refusal, block, is_at_end, flags, srcloc, has_srclocs });
+
 impl Fused {
     /// Prepares for a function. With `is_logged` its problem is logged.
     pub fn begin(&mut self, is_logged: bool) {
@@ -99,9 +102,11 @@ impl Fused {
         rows: &[Row],
         env: &MachineEnv,
         out: &mut Allocation,
+        meter: MeterRef<'_>,
     ) -> Result<(), AllocationMismatch> {
         self.allocated.allocation(code, rows, env, out)?;
-        place_labels(&code.problem, env, out);
+        // Without labels if the meter refuses; its status tells.
+        let _ = place_labels(&code.problem, env, out, meter);
         Ok(())
     }
 }

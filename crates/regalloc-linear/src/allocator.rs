@@ -9,6 +9,7 @@ use crate::resolve::{ResolveInput, Resolved};
 use crate::slot_coalescing::SlotCoalescing;
 use crate::values::Values;
 use crate::{dump, verify};
+use kingpost_regalloc::meter::{HeapBytes, heap_bytes};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Diagnostics, MachineEnv, Problem};
 use kingpost_regalloc_common::MAX_KEPT;
 use kingpost_regalloc_common::order::LinearOrder;
@@ -29,6 +30,8 @@ pub struct LinearScan {
     emit: emit::Scratch,
 }
 
+heap_bytes!(LinearScan { registers, order, values, live, constraints, scan, scratch, resolved, slots, emit });
+
 impl LinearScan {
     /// Returns an allocator that holds no memory yet.
     pub fn new() -> LinearScan {
@@ -39,6 +42,10 @@ impl LinearScan {
 impl Allocator for LinearScan {
     fn name(&self) -> &'static str {
         "linear"
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.heap_bytes()
     }
 
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
@@ -65,6 +72,7 @@ impl Allocator for LinearScan {
         let input = &ResolveInput { problem, registers, order, constraints };
         d.end("liveness", || verify::liveness(input, values), |text| dump::liveness(input, values, text))?;
 
+        meter.grow(|| order.heap_bytes() + values.heap_bytes() + live.heap_bytes() + constraints.heap_bytes())?;
         d.begin("scan");
         Scan { problem, env, registers, order, values, constraints, scan, s, out, diagnostics: d }.run()?;
         d.end("scan", || verify::scan(input, values, scan), |text| dump::scan(input, values, scan, text))?;
@@ -83,7 +91,8 @@ impl Allocator for LinearScan {
         d.begin("emit");
         let edits = scan.gap_moves.len() + resolved.num_steps();
         meter.reserve(2 * (problem.num_blocks() + edits) as u64)?;
-        Emit { input, env, values, scan, resolved, s: emit, out }.run()?;
+        Emit { input, env, values, scan, resolved, s: emit, out, meter }.run()?;
+        meter.grow(|| self.heap_bytes() + out.heap_bytes())?;
         if problem.num_insts() > MAX_KEPT {
             *self = LinearScan::default();
         }

@@ -20,6 +20,7 @@
 use crate::values::{NONE, Use, Values, flag};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::meter::MeterRef;
+use kingpost_regalloc::meter::{HeapBytes, heap_bytes};
 use kingpost_regalloc::{
     AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, OperandClass, Pos, Problem, Step, VReg,
 };
@@ -184,6 +185,8 @@ pub(crate) struct Liveness {
     blocks: LiveBlocks,
 }
 
+heap_bytes!(Liveness { globals, blocks });
+
 /// Definitions and uses, backwards.
 impl Liveness {
     /// Prepares for a problem.
@@ -305,6 +308,7 @@ impl Liveness {
                     list[vreg.index()].begin_ranges(ranges);
                 }
                 meter.spend((ranges.len() - first) as u64)?;
+                meter.grow(|| ranges.heap_bytes())?;
                 continue;
             }
             for &vreg in chunk {
@@ -347,6 +351,8 @@ pub(crate) struct Constraints {
     /// Clobber points in ascending order of positions.
     pub(crate) clobber_points: Vec<ClobberPoint>,
 }
+
+heap_bytes!(Constraints { remats, moves, needs_slots, clobber_points });
 
 impl Constraints {
     /// Prepares for a problem.

@@ -10,6 +10,7 @@ use crate::resolve::{DefStore, EdgeMove, ResolveInput, Resolved, SpillPoint, is_
 use crate::values::{IntervalId, Values, flag};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::ReservedValue;
+use kingpost_regalloc::meter::{MeterRef, heap_bytes};
 use kingpost_regalloc::{
     AllocError, Allocation, Constraint, Edge, Edit, EditKind, Inst, LabelUse, Loc, MachineEnv, NoRegister, Operand,
     PReg, ParallelMoves, StackMapEntry, VReg,
@@ -32,6 +33,8 @@ pub(crate) struct Scratch {
     pub(crate) labels: Vec<IntervalId>,
 }
 
+heap_bytes!(Scratch { kinds, labels } without { moves });
+
 /// Progress in writing the lists of stores.
 struct Next {
     def_stores: usize,
@@ -49,6 +52,7 @@ pub(crate) struct Emit<'a> {
     pub(crate) resolved: &'a Resolved,
     pub(crate) s: &'a mut Scratch,
     pub(crate) out: &'a mut Allocation,
+    pub(crate) meter: MeterRef<'a>,
 }
 
 impl Emit<'_> {
@@ -71,7 +75,7 @@ impl Emit<'_> {
         }
         answer::sort_tables(self.out);
         if hoist_edge_moves(self.input.problem, self.env, self.input.order, self.out) {
-            place_labels(self.input.problem, self.env, self.out);
+            place_labels(self.input.problem, self.env, self.out, self.meter)?;
         }
         self.collect_saved();
         Ok(())

@@ -33,6 +33,7 @@ use crate::split_intervals::{Occupancy, SplitInterval};
 use crate::values::{IntervalId, NONE, Value, Values};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{AllocError, Allocation, Diagnostics, Event, Inst, Loc, MachineEnv, Problem, VReg};
 use kingpost_regalloc_common::matching::Matching;
 use kingpost_regalloc_common::order::LinearOrder;
@@ -80,6 +81,8 @@ pub(crate) struct ScanResult {
     /// Block states by block index.
     pub(crate) blocks: Vec<BlockState>,
 }
+
+heap_bytes!(ScanResult { occupancy, gaps, gap_moves, in_memory, edge_def_regs, maps, blocks } without { written });
 
 /// State of one block after the scan.
 #[derive(Clone, Default)]
@@ -143,6 +146,8 @@ pub(crate) struct Scratch {
     pub(crate) matching: Matching,
 }
 
+heap_bytes!(Scratch { assignment, reload_heads, reloads, reopened, edge_values, matching } without { clobber_point, clobber_at });
+
 impl Scratch {
     fn begin(&mut self, problem: &Problem, constraints: &Constraints, blocks: usize) {
         self.reload_heads.clear();
@@ -178,9 +183,8 @@ impl Scan<'_, '_> {
         let (meter, mut paid) = (self.diagnostics.meter, self.out.stats.steps);
         for at in self.order.indices() {
             let block = *self.order.block(at);
-            let steps = self.steps();
-            let before = steps - std::mem::replace(&mut paid, steps);
-            meter.reserve(before + 2 * u64::from(block.num_insts()))?;
+            meter.reserve(2 * u64::from(block.num_insts()))?;
+            meter.spend_batch(self.steps(), &mut paid)?;
             self.start_block(at);
             let gaps = self.scan.gaps.len() as u32;
             for (step, position) in self.problem.walk(block.block).zip(block.positions()) {

@@ -3,6 +3,7 @@
 use crate::values::IntervalId;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::VReg;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc_common::point::Position;
 use kingpost_regalloc_common::preference::{Clobbered, Masks, Reg, regs};
 
@@ -50,6 +51,8 @@ pub(crate) struct OperandAssignment {
     pub(crate) loaded: Masks,
     pub(crate) copies: Vec<Copy>,
 }
+
+heap_bytes!(OperandAssignment { regs, tied, copies } without { position, kills, safepoint, prefers_memory, taken, owners, dying, loaded });
 
 impl Default for OperandAssignment {
     fn default() -> OperandAssignment {

@@ -21,6 +21,7 @@ use crate::split_intervals::SplitInterval;
 use crate::values::{IntervalId, Values, flag};
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::meter::MeterRef;
+use kingpost_regalloc::meter::{HeapBytes, heap_bytes};
 use kingpost_regalloc::{AllocError, Block, Edge, EdgeData, Inst, Problem, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
@@ -58,6 +59,8 @@ pub(crate) struct Resolved {
     /// References in memory at safepoints.
     pub(crate) references: Vec<(Inst, VReg)>,
 }
+
+heap_bytes!(Resolved { edges, spill_points, def_stores, in_slots, spill_freq, safepoints, references });
 
 pub(crate) struct ResolveInput<'a> {
     pub(crate) problem: &'a Problem,
@@ -164,7 +167,7 @@ impl Resolved {
             if !data.is_ref || values.is_remat(vreg) {
                 continue;
             }
-            meter.spend_batch(4 * self.references.len() as u64, &mut paid)?;
+            meter.spend_growing(4 * self.references.len() as u64, &mut paid, || 2 * self.references.heap_bytes())?;
             let Values { list, ranges, .. } = &mut *values;
             let value = &mut list[vreg.index()];
             for range in &ranges[value.ranges[0] as usize..value.ranges[1] as usize] {
@@ -252,6 +255,8 @@ pub(crate) struct EdgeMoves {
     owners: [VReg; Reg::TABLE],
     block: Option<Block>,
 }
+
+heap_bytes!(EdgeMoves { moves, ranges, expected } without { held, since_def, owners, block });
 
 impl Default for EdgeMoves {
     fn default() -> EdgeMoves {

@@ -14,6 +14,7 @@
 use crate::resolve::ResolveInput;
 use crate::values::{Values, flag};
 use kingpost_regalloc::meter::MeterRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{AllocError, Allocation, Constraint, Problem, Slot, VReg};
 use kingpost_regalloc_common::affinity::Affinities;
 use kingpost_regalloc_common::congruence::Congruence;
@@ -35,6 +36,8 @@ pub(crate) struct SlotCoalescing {
     pairs: Affinities,
     packing: SlotPacking<ProgPoint>,
 }
+
+heap_bytes!(SlotCoalescing { classes, is_written_early, pairs, packing });
 
 impl SlotCoalescing {
     /// Assigns a slot to each of the values.

@@ -11,6 +11,7 @@ use crate::values::{IntervalId, Values, flag};
 use cranelift_entity::PrimaryMap;
 use cranelift_entity::packed_option::{PackedOption, ReservedValue};
 use kingpost_regalloc::VReg;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc_common::point::ProgPoint;
 use kingpost_regalloc_common::preference::{Masks, Reg};
 
@@ -62,6 +63,8 @@ pub(crate) struct Occupancy {
     /// Registers that have held a value.
     pub(crate) used: Masks,
 }
+
+heap_bytes!(Occupancy { intervals, evicted } without { occupants, held, used });
 
 impl Default for Occupancy {
     fn default() -> Occupancy {

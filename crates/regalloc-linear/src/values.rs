@@ -3,6 +3,7 @@
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, entity_impl};
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{Inst, Problem, RegClass, Slot, VReg};
 use kingpost_regalloc_common::live_blocks::{DefsAndUses, LiveUse};
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
@@ -202,6 +203,8 @@ pub(crate) struct Values {
     /// Whether any value is a reference.
     pub(crate) has_refs: bool,
 }
+
+heap_bytes!(Values { list, uses, ranges, slots } without { has_refs });
 
 impl Index<VReg> for Values {
     type Output = Value;

@@ -7,6 +7,7 @@ use crate::assign::{Assigned, Assigner};
 use crate::stack_maps::StackMaps;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::meter::{HeapBytes, heap_bytes};
 use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc::{
     AllocError, Allocation, Allocator, Block, Diagnostics, Edit, EditKind, Inst, InstFlags, LabelRange, Loc,
@@ -29,6 +30,8 @@ pub struct SpillAll {
     branch_defs: SecondaryMap<VReg, Loc>,
 }
 
+heap_bytes!(SpillAll { slots, assigner, sequence, stack_maps, branch_defs } without { moves });
+
 impl Default for SpillAll {
     fn default() -> SpillAll {
         SpillAll {
@@ -45,6 +48,10 @@ impl Default for SpillAll {
 impl Allocator for SpillAll {
     fn name(&self) -> &'static str {
         "spill_all"
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.heap_bytes()
     }
 
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {

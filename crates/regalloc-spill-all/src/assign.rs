@@ -12,6 +12,7 @@
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{
     AllocError, Block, Constraint, Edge, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass,
     VReg,
@@ -64,6 +65,8 @@ pub(crate) struct Assigner {
     edge_defs: Vec<(Edge, usize)>,
     sharing: Sharing,
 }
+
+heap_bytes!(Assigner { needs, choices, reused_by, order, edges, edge_defs } without { owners, sharing });
 
 /// Conditions under which uses of one value share a register.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

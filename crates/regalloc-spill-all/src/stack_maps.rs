@@ -7,6 +7,7 @@
 
 use cranelift_entity::SecondaryMap;
 use kingpost_regalloc::meter::MeterRef;
+use kingpost_regalloc::meter::{HeapBytes, heap_bytes};
 use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{AllocError, Block, Inst, InstFlags, Problem, Slot, StackMapEntry, VReg};
 
@@ -28,6 +29,8 @@ pub(crate) struct StackMaps {
     work: Vec<Block>,
     steps: u64,
 }
+
+heap_bytes!(StackMaps { safepoints, defs, uses, live_out, work } without { steps });
 
 impl StackMaps {
     /// Fills `maps`. Returns the number of steps taken.
@@ -51,7 +54,7 @@ impl StackMaps {
         let limit = STEPS.0 + STEPS.1 * problem.num_insts() as u64;
         let mut paid = 0;
         for i in 0..self.uses.len() {
-            meter.spend_batch(4 * self.steps, &mut paid)?;
+            meter.spend_growing(4 * self.steps, &mut paid, || maps.heap_bytes())?;
             let (vreg, block, before) = self.uses[i];
             if self.uses.get(i + 1).is_some_and(|next| (next.0, next.1) == (vreg, block)) {
                 continue;

@@ -11,6 +11,7 @@ use crate::reload::ReloadPlan;
 use crate::slots::Slots;
 use crate::spill_input::SpillInput;
 use crate::spilling::Spilling;
+use kingpost_regalloc::meter::{HeapBytes, heap_bytes};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Diagnostics, MachineEnv, Problem};
 use kingpost_regalloc_common::MAX_KEPT;
 use kingpost_regalloc_common::order::LinearOrder;
@@ -32,9 +33,15 @@ pub struct SsaAllocator {
     slots: Slots,
 }
 
+heap_bytes!(SsaAllocator { order, live, constraints, classes, spilling, plan, hints, coloring, slots });
+
 impl Allocator for SsaAllocator {
     fn name(&self) -> &'static str {
         "ssa"
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.heap_bytes()
     }
 
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
@@ -62,6 +69,7 @@ impl Allocator for SsaAllocator {
         live.compute(problem, order, constraints, meter)?;
         d.end("liveness", || live.verify(problem, order), |text| live.dump(problem, order, text))?;
 
+        meter.grow(|| order.heap_bytes() + constraints.heap_bytes() + live.heap_bytes())?;
         live.release();
         d.begin("coalescing");
         classes.compute(problem, order, constraints, live, meter)?;
@@ -111,6 +119,7 @@ impl Allocator for SsaAllocator {
         coloring.resolve(input, slots, out)?;
         let phases = [live.steps, classes.steps, spilling.steps, hints.steps, coloring.steps];
         out.stats.steps = phases.into_iter().sum::<u64>() + problem.num_operands() as u64;
+        meter.grow(|| self.heap_bytes() + out.heap_bytes())?;
         if problem.num_insts() > MAX_KEPT {
             *self = SsaAllocator::default();
         }

@@ -13,6 +13,7 @@ use crate::spill_input::SpillInput;
 use crate::spill_plan::SpillPlan;
 use crate::tables::{Span, check, reset};
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{Allocation, Constraint, Edit, PReg, PRegSet, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use std::collections::BTreeSet;
@@ -39,6 +40,8 @@ pub(crate) struct Assignment {
     /// All registers in use.
     pub(crate) used: PRegSet,
 }
+
+heap_bytes!(Assignment { edits, edit_spans, pool, entries, exits, param_regs, param_starts, in_memory } without { used });
 
 impl Assignment {
     pub(crate) fn begin(&mut self, blocks: usize) {

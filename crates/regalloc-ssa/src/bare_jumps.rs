@@ -11,6 +11,7 @@
 
 use crate::tables::scaled;
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{Edge, OperandClass, Problem};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::ProgPoint;
@@ -58,6 +59,8 @@ pub(crate) struct BareJumps {
     /// Per block in order, the first point after it and after the bare jumps that follow it.
     pub(crate) stops: Vec<ProgPoint>,
 }
+
+heap_bytes!(BareJumps { are, stops });
 
 impl BareJumps {
     pub(crate) fn find(&mut self, problem: &Problem, order: &LinearOrder) {

@@ -4,6 +4,7 @@ use crate::coalescing::Coalescing;
 use crate::tables::reset;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{Allocation, Problem, Slot, VReg};
 
 #[derive(Default)]
@@ -15,6 +16,8 @@ pub(crate) struct ClassSlots {
     /// Per slot, the class that owns it.
     pub(crate) owners: Vec<PackedOption<VReg>>,
 }
+
+heap_bytes!(ClassSlots { slots, is_placed, owners });
 
 impl ClassSlots {
     pub(crate) fn begin(&mut self, problem: &Problem) {

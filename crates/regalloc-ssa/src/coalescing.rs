@@ -22,6 +22,7 @@ use crate::liveness::Liveness;
 use crate::tables::{check, scaled};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::meter::MeterRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{AllocError, Problem, VReg};
 use kingpost_regalloc_common::affinity::Affinities;
@@ -46,6 +47,8 @@ pub(crate) struct Coalescing {
     pairs: Affinities,
     pub(crate) steps: u64,
 }
+
+heap_bytes!(Coalescing { classes, next, merged, pairs } without { steps });
 
 impl Coalescing {
     pub(crate) fn compute(

@@ -20,6 +20,7 @@ use crate::register_map::RegisterMap;
 use crate::spill_plan::{Placement, Transfer};
 use crate::tables::Span;
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{
     AllocError, Allocation, Block, Edit, EditKind, Inst, InstFlags, Loc, NoRegister, OperandClass, PReg, PRegSet,
     ParallelMoves, Step, VReg,
@@ -53,6 +54,8 @@ pub(crate) struct Coloring {
     transfer_at: Option<Inst>,
     pub(crate) steps: u64,
 }
+
+heap_bytes!(Coloring { map, assignment, slots, sequence, scratch, majorities, branch_defs, bare_jump } without { picker, moves, index, transfer, transfer_at, steps });
 
 impl Coloring {
     /// Assigns registers in all blocks.

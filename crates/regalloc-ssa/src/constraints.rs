@@ -3,6 +3,7 @@
 
 use crate::tables::reset;
 use cranelift_entity::{EntityRef, EntitySet};
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{
     ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, OperandClass, PReg, PRegSet, Pos, Problem, RegClass,
     Step, VReg,
@@ -72,6 +73,8 @@ pub(crate) struct Constraints {
     /// Per value with a hint, the position of that use.
     fixed_at: Vec<Position>,
 }
+
+heap_bytes!(Constraints { wipes, clobber_points, taken, moves, remat, computed, read_in_memory, begin_in_memory, flows, is_fed, fixed_hints, fixed_at } without { allocatable, widest, has_refs, callee_saved });
 
 const NO_HINT: u8 = u8::MAX;
 

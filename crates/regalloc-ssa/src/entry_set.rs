@@ -11,6 +11,7 @@ use crate::spill_instruction::SpillSite;
 use crate::spilling::Spilling;
 use crate::tables::{Span, scaled};
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::sort::sort_by;
 use kingpost_regalloc::{Block, Edge, RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
@@ -30,6 +31,8 @@ pub(crate) struct Scratch {
     chosen: Vec<(f32, VReg)>,
     bare_jump: BareJumpEntries,
 }
+
+heap_bytes!(Scratch { candidates, chosen, bare_jump } without { heads, known, edges });
 
 /// Facts on the arrival of a value at a head, for parameters and spilled values. Any other value arrives in a
 /// register, and never in memory. There is one entry per value, hence the packed layout.

@@ -2,6 +2,7 @@
 
 use crate::demands::{Matching, Request, Site};
 use crate::spill_plan::Transfer;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{Inst, PReg, PRegSet, Problem, VReg};
 use kingpost_regalloc_common::matching::Points;
 
@@ -31,6 +32,8 @@ pub(crate) struct Scratch {
     /// Values that live through, sorted.
     pub(crate) through: Vec<VReg>,
 }
+
+heap_bytes!(Scratch { matching, reloads, copied, begins, sites, reads, moved, displaced, through } without { taken, ending, freed });
 
 impl Scratch {
     pub(crate) fn begin(&mut self, problem: &Problem) {

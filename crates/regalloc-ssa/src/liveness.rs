@@ -32,6 +32,7 @@ use crate::tables::{Span, check, reset};
 use crate::uses::{Chain, DEAD, Def, FAR, LIVE_OUT, NONE, Next, Pass, Use, Uses};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::meter::MeterRef;
+use kingpost_regalloc::meter::{HeapBytes, heap_bytes};
 use kingpost_regalloc::{AllocError, Block, Problem, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
@@ -90,6 +91,8 @@ pub(crate) struct Liveness {
     back: Vec<VReg>,
 }
 
+heap_bytes!(Liveness { after, defs, is_unlisted, unlisted_values, uses, jumps, entries, spans, live_in, live_in_starts, preds, pred_spans, walk, ranges_of, heads, back } without { steps });
+
 /// A block at whose head a value is live or defined.
 #[derive(Clone, Copy, Debug)]
 struct LiveIn {
@@ -117,6 +120,8 @@ pub(crate) struct BareJumpEntries {
     /// Per value, the index of its entry at the current bare jump, or an index of another value's entry.
     found: Vec<u32>,
 }
+
+heap_bytes!(BareJumpEntries { entries, found });
 
 impl BareJumpEntries {
     fn add(&mut self, entry: Entry) {
@@ -149,6 +154,8 @@ struct Walk {
     /// Number of ranges that may still be added to `closer`.
     patience: usize,
 }
+
+heap_bytes!(Walk { ranges, marks, closer } without { passed, patience });
 
 impl Walk {
     fn begin(&mut self, blocks: usize) {
@@ -399,7 +406,7 @@ impl Liveness {
             let first = self.walk.ranges.len();
             let later = self.begin_value(vreg);
             if later != NONE {
-                meter.spend_batch(self.steps + first as u64, &mut paid)?;
+                meter.spend_growing(self.steps + first as u64, &mut paid, || self.walk.heap_bytes())?;
             }
             if later != NONE && first > budget && !problem.vregs[vreg].is_ref {
                 self.leave_open(vreg, later);

@@ -17,6 +17,7 @@ use crate::spill_plan::SpillPlan;
 use crate::tables::{reset, scaled, unscaled};
 use crate::uses::LIVE_OUT;
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{AllocError, PReg, PRegSet, RegClass, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
@@ -141,6 +142,8 @@ pub(crate) struct RegisterHints {
     differ: bool,
     pub(crate) steps: u64,
 }
+
+heap_bytes!(RegisterHints { hints, last_calls, numbers, groups, members, fixed, freqs, taken, points, order, suits } without { preferences, differ, steps });
 
 impl RegisterHints {
     /// Chooses a register for each class.

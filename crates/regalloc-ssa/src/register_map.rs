@@ -6,6 +6,7 @@ use crate::tables::reset;
 use crate::uses::DEAD;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{Inst, PReg, PRegSet, RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 
@@ -36,6 +37,8 @@ pub(crate) struct RegisterMap {
     residents: [VReg; PReg::COUNT],
     pub(crate) occupied: PRegSet,
 }
+
+heap_bytes!(RegisterMap { values } without { residents, occupied });
 
 impl Default for RegisterMap {
     fn default() -> RegisterMap {

@@ -4,6 +4,7 @@ use crate::spill_input::SpillInput;
 use crate::uses::Next;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 
@@ -66,6 +67,8 @@ pub(crate) struct RegisterSet {
     pub(crate) values: Vec<Value>,
     pub(crate) members: [Vec<VReg>; 2],
 }
+
+heap_bytes!(RegisterSet { values, members });
 
 impl RegisterSet {
     pub(crate) fn begin(&mut self, input: &SpillInput) {

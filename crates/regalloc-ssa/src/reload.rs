@@ -22,6 +22,7 @@ use crate::spill_plan::{Placement, SpillPlan, Transfer};
 use crate::tables::{Span, check, reset};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{AllocError, Block, Constraint, Edge, Inst, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::release;
@@ -51,6 +52,8 @@ pub(crate) struct ReloadPlan {
     /// Per value, the last block that expects it in memory, and the last edge that holds it in a register.
     met: Vec<(PackedOption<BlockIndex>, PackedOption<Edge>)>,
 }
+
+heap_bytes!(ReloadPlan { transfers, placements, edge_spans, edge_pool, met });
 
 impl ReloadPlan {
     /// Takes over the transfers and placements of spilling.

@@ -35,7 +35,7 @@ impl Coloring {
         }
         stack_maps::add(input, &mut self.slots, out)?;
         slots.share(input, &self.slots, &self.assignment.in_memory, out)?;
-        place_labels(problem, input.env, out);
+        place_labels(problem, input.env, out, input.meter)?;
         collect_saved(input.env, self.assignment.used, out);
         Ok(())
     }

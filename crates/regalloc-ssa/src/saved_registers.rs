@@ -14,6 +14,7 @@ use crate::spill_instruction::SpillSite;
 use crate::spilling::Spilling;
 use crate::tables::{reset, scaled};
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc::{Freq, MachineEnv, PRegSet, RegClass, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
@@ -64,6 +65,8 @@ pub(crate) struct SavedRegisters {
     first_regions: [Vec<BlockIndex>; 2],
     sorted: Vec<(u64, VReg)>,
 }
+
+heap_bytes!(SavedRegisters { benefits, next_uses, first_regions, sorted } without { open, limits, unpaid_limits, pass, region, again, caller_saved, price });
 
 impl SavedRegisters {
     pub(crate) fn begin(&mut self, input: &SpillInput) {

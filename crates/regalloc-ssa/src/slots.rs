@@ -10,6 +10,7 @@ use crate::color_input::ColorInput;
 use crate::spill_plan::Placement;
 use crate::tables::reset;
 use cranelift_entity::{EntityRef, PrimaryMap};
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{AllocError, Allocation, EditKind, Loc, Slot, SlotData, VReg};
 use kingpost_regalloc_common::answer;
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
@@ -25,6 +26,8 @@ pub(crate) struct Slots {
     /// Per slot, the slot that replaces it.
     becomes: Vec<Slot>,
 }
+
+heap_bytes!(Slots { lifetimes, old, packing, becomes });
 
 impl Slots {
     /// Replaces slots by shared ones. `operands` are the indices of operands in slots.

@@ -12,6 +12,7 @@ use crate::spill_plan::Transfer;
 use crate::spilling::Spilling;
 use crate::uses::Next;
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{
     AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, OperandClass, PReg, PRegSet, Pos, Problem, RegClass,
     Step, VReg,
@@ -41,6 +42,8 @@ pub(crate) struct Scratch {
     pub(crate) through: Vec<VReg>,
     pub(crate) sites: Vec<(Site, u32)>,
 }
+
+heap_bytes!(Scratch { matching, read_in_register, read_in_memory, begins_in_memory, through, sites } without { reads });
 
 impl Spilling {
     /// Processes an unconstrained instruction if all values fit and no benefit must be counted. Returns `false` for

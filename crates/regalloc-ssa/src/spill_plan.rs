@@ -19,6 +19,7 @@ use crate::constraints::needs_register;
 use crate::spill_input::SpillInput;
 use crate::tables::{Span, check};
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Operand, PRegSet, Problem, RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use std::collections::BTreeSet;
@@ -73,6 +74,8 @@ pub(crate) struct SpillPlan {
     /// Per member of the pool: whether memory also holds it.
     pub(crate) pool_clean: Vec<bool>,
 }
+
+heap_bytes!(SpillPlan { transfers, placements, entries, entry_pool, exits, pool, pool_clean } without { open });
 
 impl SpillPlan {
     /// Returns the values in registers at the head of a joined block.

@@ -26,6 +26,7 @@ use crate::spill_instruction::SpillSite;
 use crate::spill_plan::{Placement, SpillPlan, Transfer};
 use crate::tables::{Span, reset, scaled};
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc::{AllocError, OperandClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::release;
@@ -62,6 +63,8 @@ pub(crate) struct Spilling {
     /// Steps that the meter has counted.
     paid: u64,
 }
+
+heap_bytes!(Spilling { plan, set, saved, entry, scratch, stores, marks } without { is_reducible, last, needs_repeat, steps, paid });
 
 impl Spilling {
     /// Decides the spills of all blocks.

@@ -2,6 +2,7 @@
 
 use crate::class_slots::ClassSlots;
 use crate::color_input::ColorInput;
+use kingpost_regalloc::meter::HeapBytes;
 use kingpost_regalloc::{AllocError, Allocation, Inst, InstFlags, StackMapEntry, VReg};
 use kingpost_regalloc_common::answer;
 use kingpost_regalloc_common::order::BlockIndex;
@@ -37,7 +38,7 @@ fn add_block(
     let mut live: Vec<VReg> = entries.map(|entry| entry.vreg).filter(|&vreg| is_ref(vreg)).collect();
     *steps += input.live.entries(index).len() as u64;
     for inst in problem.insts(input.order.block(index).block) {
-        input.meter.spend_batch(*steps, paid)?;
+        input.meter.spend_growing(*steps, paid, || out.stack_maps.heap_bytes())?;
         *steps += 1;
         let range = problem.operand_range(inst);
         let operands = problem.operands(inst).iter().zip(&input.live.after[range]);

@@ -5,6 +5,7 @@ use crate::tables::reset;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::VReg;
+use kingpost_regalloc::meter::heap_bytes;
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::point::ProgPoint;
 use kingpost_regalloc_common::release;
@@ -153,6 +154,8 @@ pub(crate) struct Uses {
     /// Values that the current block reads.
     pub(crate) read: Vec<VReg>,
 }
+
+heap_bytes!(Uses { chains, all, passes, defs, seen, read });
 
 impl Uses {
     pub(crate) fn begin(&mut self, values: usize) {

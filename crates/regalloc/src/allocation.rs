@@ -7,6 +7,7 @@ use crate::entities::{ClobberId, Inst, Slot};
 use crate::problem::Problem;
 use crate::reg::{PReg, PRegSet};
 use cranelift_entity::{EntityRef, PrimaryMap};
+use kingpost_meter::heap_bytes;
 use std::fmt;
 
 /// A register, a slot, or no location.
@@ -213,6 +214,8 @@ pub struct Allocation {
     /// One bit per instruction.
     dropped: Vec<u64>,
 }
+
+heap_bytes!(Allocation { locs, edits, slots, stack_maps, labels, dropped } without { emergency, saved, stats });
 
 impl Allocation {
     /// Resets `self` to an empty answer to `problem`: no operand has a location.

@@ -36,6 +36,12 @@ pub trait Allocator: Send {
         let _ = diagnostics;
         self.allocate(problem, env, out)
     }
+
+    /// Returns the bytes of its scratch memory on the heap, which count against a limit of the caller. An allocator that
+    /// does not count them returns 0.
+    fn memory_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// Optional diagnostics of an allocator besides the answer, and its budget. All are off by default.

@@ -14,6 +14,7 @@ use crate::entities::{Block, ClobberId, Edge, Inst, RegSetId, VReg};
 use crate::operand::{Demands, Operand};
 use crate::reg::{PReg, PRegSet, RegClass};
 use cranelift_entity::{EntityRef, PrimaryMap};
+use kingpost_meter::heap_bytes;
 use std::fmt;
 use std::ops::Range;
 
@@ -291,6 +292,22 @@ pub struct Problem {
     clobbers: PrimaryMap<ClobberId, Clobbers>,
     reg_sets: PrimaryMap<RegSetId, PRegSet>,
 }
+
+heap_bytes!(Problem {
+    name,
+    vregs,
+    order,
+    labels,
+    insts,
+    operands,
+    blocks,
+    edges,
+    vreg_pool,
+    succ_pool,
+    pred_pool,
+    clobbers,
+    reg_sets
+});
 
 impl Default for Problem {
     fn default() -> Problem {

@@ -30,6 +30,7 @@ use crate::signature::Signature;
 use crate::type_class::{Allowed, Constraint};
 use crate::types::{self, Type};
 use crate::value_data::ValueData;
+use kingpost_meter::heap_bytes;
 
 /// Results of an instruction: one inline, several in the pool.
 #[derive(Copy, Clone, Hash, Debug)]
@@ -74,6 +75,8 @@ pub struct DataFlowGraph {
     /// Constants of `vconst` and `f128const`.
     pub constants: ConstantPool,
 }
+
+heap_bytes!(DataFlowGraph { values, aliases, alias_targets, insts, results, blocks, value_lists, block_args, block_calls, jump_tables, exception_tables, exception_items, shuffle_masks, signatures, ext_funcs, constants } without { has_symbols, has_handler_addresses, has_big_bitcasts, lane_types });
 
 /// Bit in `lane_types` for all dynamic vectors.
 const DYNAMIC_VECTORS: u16 = 1 << 15;

@@ -21,6 +21,7 @@ use crate::function::{Function, Labeled};
 use crate::instruction::{BlockArg, InstData};
 use crate::opcodes::Opcode;
 use crate::types::{self, Type};
+use kingpost_meter::heap_bytes;
 
 #[derive(Clone, Default, Debug)]
 struct BlockState {
@@ -52,6 +53,19 @@ pub struct FrontendContext {
     tasks: Vec<Task>,
     results: Vec<Value>,
 }
+
+heap_bytes!(FrontendContext {
+    variables,
+    blocks,
+    defs,
+    touched,
+    needing_stack_map,
+    labels,
+    labeled,
+    in_stack_maps,
+    tasks,
+    results
+});
 
 /// A step in the lookup of a variable. Steps push their results on a stack.
 #[derive(Copy, Clone, Debug)]

@@ -28,6 +28,7 @@ use crate::dominators::DominatorTree;
 use crate::entities::{AnyEntity, Block, Inst};
 use crate::function::Function;
 use crate::types::Type;
+use kingpost_meter::heap_bytes;
 
 /// Facts about the target. Without them, some rules are not checked.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -130,6 +131,8 @@ pub struct Verifier {
     dominators: DominatorTree,
     errors: VerifierErrors,
 }
+
+heap_bytes!(Verifier { cfg, dominators } without { errors });
 
 impl Verifier {
     /// Checks a function.

@@ -24,6 +24,7 @@ use crate::compiled::{
 };
 use crate::listing::Listing;
 use kingpost_ir::{TrapCode, Type};
+use kingpost_meter::heap_bytes;
 use std::sync::Arc;
 
 /// Hole for code that depends on the distance to a target.
@@ -116,6 +117,8 @@ pub struct Buffer {
     /// Text of the emitted code, if requested.
     pub(crate) listing: Listing,
 }
+
+heap_bytes!(Buffer { bytes, labels, references, fixups, relocs, traps, srclocs, calls, stack_maps, debug_tags, patchable_calls, keyed_slots, handlers, values, constants, unwind, block_starts, block_heads, block_edges, table_offsets, bound, moved_labels, deferred, listing } without { variables });
 
 /// The last two words of four bytes that have been emitted.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,7 @@
 //! Jump tables of one function.
 
+use kingpost_meter::heap_bytes;
+
 /// Range of targets in [`JumpTables::targets`]. A table has an entry for each of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct JumpTable {
@@ -20,6 +22,8 @@ pub struct JumpTables {
     /// Numbers of labels.
     pub targets: Vec<u32>,
 }
+
+heap_bytes!(JumpTables { tables, targets });
 
 impl JumpTables {
     /// Clears the tables, keeping the memory.

@@ -60,6 +60,7 @@ use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::release::release;
 use kingpost_ir::{Block as IrBlock, Function, Inst, SigRef, Value};
+use kingpost_meter::heap_bytes;
 use kingpost_regalloc::{Block, ClobberId, InstFlags, Operand, VReg};
 use std::sync::Arc;
 
@@ -220,6 +221,8 @@ pub struct Edges {
     pub pairs: Vec<(VReg, VReg)>,
 }
 
+heap_bytes!(Edges { succs, pairs });
+
 /// Memory of lowering into a receiver.
 #[derive(Default, Debug)]
 struct StreamState {
@@ -230,6 +233,8 @@ struct StreamState {
     /// Number of instructions delivered so far.
     count: usize,
 }
+
+heap_bytes!(StreamState { edges, origins } without { count });
 
 impl StreamState {
     fn clear(&mut self) {
@@ -245,6 +250,8 @@ struct EdgeResults {
     /// Registers by number of the handler's edge.
     payloads: Vec<[PackedOption<VReg>; 2]>,
 }
+
+heap_bytes!(EdgeResults { results, payloads });
 
 impl EdgeResults {
     fn clear(&mut self) {
@@ -293,6 +300,8 @@ pub struct LowerState {
     tile_counts: TileCounts,
     stream: StreamState,
 }
+
+heap_bytes!(LowerState { order, rotation, needed, value_regs, edge_results, records, operands, insts_after_block, depend_on_widths, edge_args, edge_widths, slot_offsets, stream } without { guard, sequence_start, has_srclocs, abi_cache, call_abis, return_area, writes_incoming, call_area, tile_counts });
 
 /// State of lowering one function.
 pub struct LowerCtx<'a> {

@@ -1,6 +1,7 @@
 //! Counts and limits of the applications of rules.
 
 use super::Rule;
+use kingpost_meter::heap_bytes;
 
 /// Limits to the application of rules, for finding a wrong rule by name or by bisection.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -20,6 +21,8 @@ pub struct Applications {
     total: u64,
     exhausted: u64,
 }
+
+heap_bytes!(Applications { counts } without { limits, total, exhausted });
 
 impl Default for Applications {
     fn default() -> Applications {
