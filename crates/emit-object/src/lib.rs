@@ -9,11 +9,10 @@
 //! | `format.rs` | differences between the formats, each in the file of its name |
 //! | `elf.rs`, `coff.rs`, `macho.rs` | ELF for Linux, COFF for Windows, Mach-O for macOS |
 //! | `data_sections.rs` | sections of data objects |
-//! | `tables.rs` | sections about the code, from the next five files |
+//! | `tables.rs` | sections about the code, from the next four files and from `kingpost-debug-info` |
 //! | `eh_frame.rs` | unwind operations as `.eh_frame` |
 //! | `xdata.rs` | unwind operations as `.pdata` and `.xdata`, for Windows |
 //! | `except_table.rs` | handlers of exceptions as `.gcc_except_table` |
-//! | `debug.rs` | source locations as `.debug_line` |
 //! | `function_tables.rs` | tables by function, such as `kingpost_traps` |
 //! | `property_note.rs` | control-flow guards that all code has |
 //! | `relocated.rs` | contents with relocations |
@@ -37,7 +36,6 @@
 mod assembly;
 mod coff;
 mod data_sections;
-mod debug;
 mod eh_frame;
 mod elf;
 mod error;

@@ -3,7 +3,6 @@
 //! Tables refer to functions by their positions in `.text` and not by symbols, because linking may change the meaning
 //! of a symbol.
 
-use crate::debug::Source;
 use crate::eh_frame::registers;
 use crate::error::ObjectError;
 use crate::except_table::ExceptTable;
@@ -12,9 +11,10 @@ use crate::function_tables::FunctionTable;
 use crate::names::plain_name;
 use crate::relocated::Relocated;
 use crate::writer::{Writer, undefined};
-use crate::{debug, eh_frame, property_note};
+use crate::{eh_frame, property_note};
 use gimli::constants::DW_EH_PE_pcrel;
-use gimli::write::RelocationTarget;
+use gimli::write::{Address, RelocationTarget, Sections};
+use kingpost_debug_info::{Source, describe, is_wanted};
 use kingpost_mach::{ModuleBuffer, SymbolName};
 use object::write::{Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection};
 use object::{BinaryFormat, SectionFlags, SectionKind, SymbolKind, SymbolScope, elf};
@@ -64,19 +64,21 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Adds `.debug_line` and the sections that belong to it, if there are source locations.
-    pub(crate) fn debug(&mut self, module: &ModuleBuffer, source: Source) -> Result<(), ObjectError> {
-        if !debug::is_wanted(module) {
+    /// Adds `.debug_line` and the sections that belong to it, if there are source locations. `file` is the source, and
+    /// its name is relative to `folder`.
+    pub(crate) fn debug(&mut self, module: &ModuleBuffer, file: &str, folder: &str) -> Result<(), ObjectError> {
+        if !is_wanted(module) {
             return Ok(());
         }
-        for name in [source.file, source.folder] {
-            if name.is_empty() || name.contains('\0') {
-                return Err(ObjectError::Name(name.into()));
-            }
-        }
-        let names: Vec<String> = module.functions().map(|f| plain_name(&f.function.head.name, self.triple)).collect();
-        let written = debug::write(module, &names, source, registers(self.architecture));
-        let mut written = written.map_err(ObjectError::format)?;
+        let source = Source::new(file, folder).map_err(|invalid| ObjectError::Name(invalid.0))?;
+        let functions: Vec<(String, Address)> = module
+            .functions()
+            .enumerate()
+            .map(|(symbol, f)| (plain_name(&f.function.head.name, self.triple), Address::Symbol { symbol, addend: 0 }))
+            .collect();
+        let mut written = Sections::new(Relocated::new());
+        let mut described = describe(module, &functions, source, registers(self.architecture));
+        described.write(&mut written).map_err(ObjectError::format)?;
         let mut sections = HashMap::new();
         let mut contents = Vec::new();
         written.for_each_mut(|id, relocated| -> Result<(), ObjectError> {

@@ -1,6 +1,5 @@
 //! The steps of writing an object.
 
-use crate::debug::Source;
 use crate::error::ObjectError;
 use crate::names::check_names;
 use crate::writer::Writer;
@@ -95,7 +94,7 @@ pub(crate) fn write_declared(
         writer.unwind(module, options.personality.as_deref())?;
     }
     if options.debug_lines {
-        writer.debug(module, Source { file: &options.source, folder: &options.folder })?;
+        writer.debug(module, &options.source, &options.folder)?;
     }
     if options.trap_table {
         writer.function_table(&function_tables::traps(module))?;

@@ -38,9 +38,10 @@ const ARROWS: &[(&str, &str)] = &[
         "checker ir isa-aarch64 isa-x64 mach meter opt regalloc regalloc-backtracking regalloc-fused regalloc-linear \
          regalloc-spill-all regalloc-ssa smt validate",
     ),
+    ("debug-info", "codegen ir mach"),
     // Both are forms of the module that `codegen` describes.
-    ("emit-object", "codegen ir mach"),
-    ("jit", "codegen ir mach"),
+    ("emit-object", "codegen debug-info ir mach"),
+    ("jit", "codegen debug-info ir mach"),
     // Calls compiled functions in tests.
     ("isolate", "jit"),
     ("explain", "codegen ir mach regalloc"),

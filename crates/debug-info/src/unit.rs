@@ -5,10 +5,10 @@
 //! name and a range for each function. Each variable with known places, or each value, such as `v4`, if the function names
 //! no variables, has a list of its places (DWARF 4, section 2.6.2). Each constant becomes a variable with its bits (section 2.6.1.1.3).
 
-use crate::relocated::Relocated;
+use crate::source::Source;
 use gimli::write::{
     Address, AttributeValue, Dwarf, Expression, LineProgram, LineString, Location, LocationList, Range, RangeList,
-    Result, Sections, Unit, UnitEntryId, UnitId,
+    Unit, UnitEntryId, UnitId,
 };
 use gimli::{Encoding, Format, LineEncoding, Register, constants};
 use kingpost_codegen::DwarfRegisters;
@@ -16,36 +16,33 @@ use kingpost_ir::Type;
 use kingpost_mach::{ContextPlace, FunctionView, ModuleBuffer};
 use std::collections::BTreeMap;
 
-/// Returns `true` if any function has source locations.
-pub(crate) fn is_wanted(module: &ModuleBuffer) -> bool {
+/// Returns `true` if any function has source locations or values for debuggers.
+pub fn is_wanted(module: &ModuleBuffer) -> bool {
     module.functions().any(|f| !f.srclocs.is_empty() || !f.values.is_empty() || !f.constants.is_empty())
 }
 
-/// The file that locations refer to, and the folder that its name is relative to.
-#[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
-    pub(crate) file: &'a str,
-    pub(crate) folder: &'a str,
-}
-
-/// Returns the sections for all functions of `module`. `names` are the names of the functions in the object.
-pub(crate) fn write(
+/// Returns one compilation unit with all functions of `module`. `functions` are their names and addresses, in the
+/// order of the module. Zero bytes in names are removed.
+///
+/// # Panics
+/// If `functions` has fewer elements than the module.
+pub fn describe(
     module: &ModuleBuffer,
-    names: &[String],
-    source: Source,
+    functions: &[(String, Address)],
+    source: Source<'_>,
     registers: &DwarfRegisters,
-) -> Result<Sections<Relocated>> {
+) -> Dwarf {
     let encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 4 };
     let mut dwarf = Dwarf::new();
-    let unit = dwarf.units.add(Unit::new(encoding, line_program(module, encoding, source)));
+    let unit = dwarf.units.add(Unit::new(encoding, line_program(module, functions, encoding, source)));
     let mut types = BTreeMap::new();
     let ranges = module
         .functions()
-        .enumerate()
-        .map(|(index, f)| Range::StartLength { begin: start(index), length: f.code.len() as u64 });
+        .zip(functions)
+        .map(|(f, &(_, begin))| Range::StartLength { begin, length: f.code.len() as u64 });
     let ranges = dwarf.units.get_mut(unit).ranges.add(RangeList(ranges.collect()));
-    let name = AttributeValue::StringRef(dwarf.strings.add(source.file));
-    let folder = AttributeValue::StringRef(dwarf.strings.add(source.folder));
+    let name = AttributeValue::StringRef(dwarf.strings.add(source.file()));
+    let folder = AttributeValue::StringRef(dwarf.strings.add(source.folder()));
     let producer = AttributeValue::StringRef(dwarf.strings.add("kingpost"));
     let root = dwarf.units.get(unit).root();
     let root = dwarf.units.get_mut(unit).get_mut(root);
@@ -57,26 +54,28 @@ pub(crate) fn write(
     root.set(constants::DW_AT_low_pc, AttributeValue::Address(Address::Constant(0)));
     root.set(constants::DW_AT_ranges, AttributeValue::RangeListRef(ranges));
     for (index, f) in module.functions().enumerate() {
-        let function = subprogram(&mut dwarf, unit, index, &f, &names[index]);
-        variables(&mut dwarf, unit, function, index, &f, &mut types, registers);
+        let (name, start) = &functions[index];
+        let function = subprogram(&mut dwarf, unit, *start, &f, name);
+        variables(&mut dwarf, unit, function, *start, &f, &mut types, registers);
     }
-    let mut sections = Sections::new(Relocated::new());
-    dwarf.write(&mut sections)?;
-    Ok(sections)
+    dwarf
 }
 
-/// Returns the address of a function.
-fn start(index: usize) -> Address {
-    Address::Symbol { symbol: index, addend: 0 }
+/// Returns the address `offset` bytes after `start`.
+fn plus(start: Address, offset: u32) -> Address {
+    match start {
+        Address::Constant(address) => Address::Constant(address.wrapping_add(offset.into())),
+        Address::Symbol { symbol, addend } => Address::Symbol { symbol, addend: addend.wrapping_add(offset.into()) },
+    }
 }
 
-fn subprogram(dwarf: &mut Dwarf, unit: UnitId, index: usize, f: &FunctionView<'_>, name: &str) -> UnitEntryId {
-    let name = AttributeValue::StringRef(dwarf.strings.add(name));
+fn subprogram(dwarf: &mut Dwarf, unit: UnitId, start: Address, f: &FunctionView<'_>, name: &str) -> UnitEntryId {
+    let name = AttributeValue::StringRef(dwarf.strings.add(name.replace('\0', "")));
     let unit = dwarf.units.get_mut(unit);
     let id = unit.add(unit.root(), constants::DW_TAG_subprogram);
     let entry = unit.get_mut(id);
     entry.set(constants::DW_AT_name, name);
-    entry.set(constants::DW_AT_low_pc, AttributeValue::Address(start(index)));
+    entry.set(constants::DW_AT_low_pc, AttributeValue::Address(start));
     entry.set(constants::DW_AT_high_pc, AttributeValue::Udata(f.code.len() as u64));
     id
 }
@@ -86,7 +85,7 @@ fn variables(
     dwarf: &mut Dwarf,
     unit: UnitId,
     function: UnitEntryId,
-    index: usize,
+    start: Address,
     f: &FunctionView<'_>,
     types: &mut BTreeMap<&'static str, UnitEntryId>,
     registers: &DwarfRegisters,
@@ -100,7 +99,7 @@ fn variables(
     }
     for sites in f.values.chunk_by(|a, b| a.value == b.value) {
         let places = sites.iter().map(|site| Location::StartLength {
-            begin: Address::Symbol { symbol: index, addend: site.from.into() },
+            begin: plus(start, site.from),
             length: (site.to - site.from).into(),
             data: place(site.place, registers),
         });
@@ -154,14 +153,19 @@ fn base_type(
     Some(id)
 }
 
-fn line_program(module: &ModuleBuffer, encoding: Encoding, source: Source) -> LineProgram {
-    let name = LineString::String(source.file.into());
-    let folder = LineString::String(source.folder.into());
+fn line_program(
+    module: &ModuleBuffer,
+    functions: &[(String, Address)],
+    encoding: Encoding,
+    source: Source<'_>,
+) -> LineProgram {
+    let name = LineString::String(source.file().into());
+    let folder = LineString::String(source.folder().into());
     let mut program = LineProgram::new(encoding, LineEncoding::default(), folder, None, name.clone(), None);
     let file = program.add_file(name, program.default_directory(), None);
-    for (index, f) in module.functions().enumerate() {
+    for (f, &(_, start)) in module.functions().zip(functions) {
         let Some(first) = f.srclocs.first() else { continue };
-        program.begin_sequence(Some(start(index)));
+        program.begin_sequence(Some(start));
         // The prologue has no source location. Debuggers expect it at the function's first line.
         let prologue = (first.offset > 0).then_some((0, first.srcloc));
         // A location at the end of the instructions may cover no bytes.
