@@ -737,6 +737,13 @@ kp_status kp_module_define_data(kp_module module, kp_data data, const uint8_t *b
  */
 kp_status kp_module_set_symbol(kp_module module, const char *name, const void *address, kp_error *error);
 
+/* Registers functions that are loaded later in a module in memory with gdb and lldb: names and frames. If `source`
+ * is not null, debuggers also know lines and variables. Source locations are lines of the file `source`, whose name
+ * is relative to `folder`. The key `debug_values` of the configuration records the places of variables.
+ */
+kp_status kp_module_enable_debugger(kp_module module, const char *source, const char *folder,
+    kp_error *error);
+
 /* Loads all definitions since the last call into executable memory. Their addresses are known then. After an
  * error nothing is loaded, and the next call tries again.
  */

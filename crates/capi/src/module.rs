@@ -273,6 +273,20 @@ entries! {
         })
     }
 
+    /// Registers functions that are loaded later in a module in memory with gdb and lldb: names and frames. If `source`
+    /// is not null, debuggers also know lines and variables. Source locations are lines of the file `source`, whose name
+    /// is relative to `folder`. The key `debug_values` of the configuration records the places of variables.
+    fn kp_module_enable_debugger(module: Handle<Module>, source: Text<'_>, folder: Text<'_>; error) {
+        module.with(|module| {
+            let module = module.jit()?;
+            match source.get("source")? {
+                None => module.enable_debugger(),
+                Some(_) => module.enable_debug_info(source.not_empty("source")?, folder.not_empty("folder")?),
+            }
+            Ok(())
+        })
+    }
+
     /// Loads all definitions since the last call into executable memory. Their addresses are known then. After an
     /// error nothing is loaded, and the next call tries again.
     fn kp_module_load(module: Handle<Module>; error) {

@@ -191,6 +191,9 @@ static void declarations(void) {
     WANT(KP_ERROR_HANDLE, "is null", kp_module_trap_at(no_module, some, NULL, &error));
     WANT(KP_ERROR_MODULE, "not code in memory", kp_module_stack_map_at(object, some, NULL, 0, NULL, NULL, &error));
 
+    WANT(KP_ERROR_MODULE, "not code in memory", kp_module_enable_debugger(object, NULL, NULL, &error));
+    WANT(KP_ERROR_ARGUMENT, "`source` is empty", kp_module_enable_debugger(module, "", ".", &error));
+    WANT(KP_ERROR_ARGUMENT, "`folder` is a null pointer", kp_module_enable_debugger(module, "a.c", NULL, &error));
     WANT(KP_ERROR_NAME, "no object option is called `sauce`", kp_module_set_object_option(object, "sauce", "a.c", &error));
     WANT(KP_ERROR_NAME, "expected `true` or `false`", kp_module_set_object_option(object, "trap_table", "maybe", &error));
     WANT(KP_ERROR_MODULE, "not an object", kp_module_set_object_option(module, "source", "a.c", &error));

@@ -1,6 +1,6 @@
 //! Compares the two front ends for Sprig, in C and in Rust: objects byte for byte, results, output and messages.
 
-use super::programs::{build, output, path};
+use super::programs::{build, has_tool, output, path};
 use std::fs;
 use std::process::Command;
 
@@ -139,12 +139,31 @@ fn both_front_ends_write_the_same_objects_and_get_the_same_results() {
         for number in ["0", "1", "10", "37"] {
             let printed = output(Command::new(&linked).arg(number));
             assert_eq!(run(&[number])[0], printed, "{name} {number}");
-            let (result, collections) = in_rust::run(text, number.parse().expect("a number"), true).expect("a result");
+            let (result, collections) =
+                in_rust::run(text, number.parse().expect("a number"), true, None).expect("a result");
             let [out, err] = run(&[number, "--collect"]);
             assert_eq!(out, printed, "{name} {number} with collections");
             assert_eq!(out.lines().last(), Some(result.to_string().as_str()), "{name} {number}");
             assert_eq!(err, format!("{collections} collections\n"), "{name} {number}");
         }
+    }
+}
+
+#[test]
+fn gdb_shows_lines_and_variables_of_code_in_memory() {
+    let test = "gdb_shows_lines_and_variables_of_code_in_memory";
+    let Some((folder, program)) = build("examples/sprig", test).filter(|_| has_tool("gdb", test)) else { return };
+    fs::write(folder.path().join("tour.sprig"), PROGRAMS[0].1).expect("written");
+    let commands =
+        ["set breakpoint pending on", "break tour.sprig:14", "run", "info locals", "bt", "delete", "continue"];
+    let mut gdb = Command::new("gdb");
+    gdb.current_dir(folder.path()).args(["-nx", "-batch"]);
+    gdb.args(commands.iter().flat_map(|command| ["-ex", command])).arg("--args").arg(program);
+    let text = output(gdb.args(["tour.sprig", "10", "-g"]));
+    let shown =
+        ["14\t        i = i + 1;", "total = 1\n", "sprig_sum () at ", "tour.sprig:14", "tour.sprig:25", "595\n"];
+    for expected in shown {
+        assert!(text.contains(expected), "no {expected:?} in {text}");
     }
 }
 
@@ -156,7 +175,7 @@ fn both_front_ends_report_the_same_errors() {
     for text in WRONG.iter().copied().chain([deep.as_str(), wide.as_str()]) {
         let file = folder.path().join("wrong.sprig");
         fs::write(&file, text).expect("written");
-        let expected = in_rust::run(text, 1, false).expect_err(text).to_string();
+        let expected = in_rust::run(text, 1, false, None).expect_err(text).to_string();
         let output = Command::new(&program).arg(&file).arg("1").output().expect("it runs");
         assert_eq!(String::from_utf8_lossy(&output.stderr), format!("{expected}\n"), "{text}");
         assert_eq!(output.status.code(), Some(1), "{text}");

@@ -24,6 +24,10 @@ pub enum LoadError {
     ThreadLocal(SymbolName),
     /// Code for another machine.
     Target(String),
+    /// A name of a source file or folder that debug information cannot have: it is empty or contains a zero byte.
+    SourceName(String),
+    /// An error of the library that writes debug information.
+    DebugInfo(String),
     /// The system refused memory.
     Memory {
         /// Requested size in bytes.
@@ -42,6 +46,8 @@ impl fmt::Display for LoadError {
             LoadError::Alignment(align) => write!(f, "alignment {align} is not a power of two"),
             LoadError::ThreadLocal(name) => write!(f, "thread-local symbol {name} is not supported by the JIT"),
             LoadError::Target(triple) => write!(f, "code for `{triple}` cannot run here"),
+            LoadError::SourceName(name) => write!(f, "invalid name of a source file or folder {name:?}"),
+            LoadError::DebugInfo(message) => write!(f, "cannot write debug information: {message}"),
             LoadError::Memory { bytes } => write!(f, "the system refuses {bytes} bytes of memory"),
         }
     }

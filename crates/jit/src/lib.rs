@@ -16,7 +16,9 @@
 //! | `symbols.rs` | addresses of the process; `unsafe` |
 //! | `libcalls.rs` | library routines that a process may lack |
 //! | `unwind.rs` | unwind information for this process; `unsafe` |
-//! | `debugger.rs` | names and frames for debuggers; `unsafe` |
+//! | `debugger.rs` | registration with debuggers; `unsafe` |
+//! | `symbol_file.rs` | names and frames for debuggers, as object files |
+//! | `debug_info.rs` | lines and variables for debuggers |
 //! | `profiler.rs` | names for the profiler `perf` |
 //! | `heap.rs` | a heap for command line tools; `unsafe` |
 //! | `error.rs` | errors of loading a module |
@@ -28,7 +30,7 @@
 //! | public function of a file with `unsafe` | why it is sound |
 //! |---|---|
 //! | `EntryPoint::at`, `Image::get`, `JitModule::get`, `Registration::of_section` | `unsafe` |
-//! | `JitModule::new`, `JitModule::symbol`, `JitModule::symbol_lookup`, `JitModule::enable_debugger`, `JitModule::enable_profiler` | store their arguments for loading |
+//! | `JitModule::new`, `JitModule::symbol`, `JitModule::symbol_lookup`, `JitModule::enable_debugger`, `JitModule::enable_debug_info`, `JitModule::enable_profiler` | store their arguments for loading |
 //! | `Image::load`, `JitModule::finalize_definitions` | write to pages that they own, through slices; only loaded code uses addresses of symbols |
 //! | `Image::functions`, `Image::address`, `Image::trap_at`, `Image::stack_map_at`, `Image::handlers`, `Image::handlers_at`, `Image::function_at` | read tables of the image |
 //! | `JitModule::function_address`, `JitModule::data_address`, `JitModule::address`, `JitModule::trap_at`, `JitModule::stack_map_at`, `JitModule::handlers_at`, `JitModule::function_at` | read tables of the images |
@@ -55,6 +57,7 @@
 //! assert_eq!(negate(42), -42);
 //! ```
 
+mod debug_info;
 mod debugger;
 mod entry;
 mod error;
@@ -68,10 +71,11 @@ mod profiler;
 mod publish;
 pub mod relocate;
 mod runs;
+mod symbol_file;
 mod symbols;
 mod unwind;
 
-pub use debugger::{NamedCode, SymbolFile};
+pub use debugger::SymbolFile;
 pub use entry::EntryPoint;
 pub use error::{LoadError, MissingFunction};
 pub use heap::ToolHeap;
@@ -80,5 +84,6 @@ pub use libcalls::library_address;
 pub use module::{JitModule, Lookup};
 pub use pages::{PageKind, PageSource, Pages};
 pub use profiler::add_to_perf_map;
+pub use symbol_file::NamedCode;
 pub use symbols::process_symbol;
 pub use unwind::Registration;

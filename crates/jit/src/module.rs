@@ -1,11 +1,13 @@
 //! A module whose functions can be called.
 
-use crate::debugger::{NamedCode, SymbolFile};
+use crate::debug_info::debug_sections;
+use crate::debugger::SymbolFile;
 use crate::entry::EntryPoint;
 use crate::error::{LoadError, MissingFunction};
 use crate::image::{Handler, Image, StackMap};
 use crate::libcalls::library_address;
 use crate::profiler::add_to_perf_map;
+use crate::symbol_file::{DebugSection, NamedCode, symbol_text};
 use crate::unwind::Registration;
 use kingpost_codegen::Compiler;
 use kingpost_codegen::module::{DataId, Declarations, Definitions, FuncId, Linkage, Module, default_libcall_name};
@@ -54,6 +56,8 @@ pub struct JitModule {
     /// Symbol files of the functions in `images`, if debuggers are enabled.
     symbol_files: Vec<SymbolFile>,
     for_debugger: bool,
+    /// The source file of debug information, and the folder that its name is relative to, if it is enabled.
+    source: Option<(String, String)>,
     for_profiler: bool,
     /// Functions and data that are defined but not loaded.
     pending: (ModuleBuffer, Vec<DataObject>),
@@ -91,6 +95,7 @@ impl JitModule {
             unwind_info: Vec::new(),
             symbol_files: Vec::new(),
             for_debugger: false,
+            source: None,
             for_profiler: false,
             pending: Default::default(),
         }
@@ -112,6 +117,14 @@ impl JitModule {
         self.for_debugger = true;
     }
 
+    /// Registers functions like [`JitModule::enable_debugger`], with their lines and variables. Source locations are
+    /// lines of `source`, whose name is relative to `folder`. The setting `debug_values` records the places of
+    /// variables. The code does not depend on this choice.
+    pub fn enable_debug_info(&mut self, source: &str, folder: &str) {
+        self.for_debugger = true;
+        self.source = Some((source.into(), folder.into()));
+    }
+
     /// Lists functions that are loaded from now on for the profiler `perf`, in the file `/tmp/perf-PID.map`.
     pub fn enable_profiler(&mut self) {
         self.for_profiler = true;
@@ -120,8 +133,8 @@ impl JitModule {
     /// Loads everything defined since the last call. Afterwards addresses are known and functions can be called.
     ///
     /// # Errors
-    /// If the compiler's target is not this machine, a symbol is undefined, a relocation does not reach, or the
-    /// system refuses memory. Nothing is loaded then. The next call tries again, with all later definitions.
+    /// If the compiler's target is not this machine, a symbol is undefined, a relocation does not reach, the system
+    /// refuses memory, or debug information cannot have the name of the source. Nothing is loaded then. The next call tries again, with all later definitions.
     pub fn finalize_definitions(&mut self) -> Result<(), LoadError> {
         let triple = self.definitions.compiler().triple();
         let host = Triple::host();
@@ -138,10 +151,14 @@ impl JitModule {
         }
         let mut resolve = |name: &SymbolName| self.resolve(name);
         let image = Image::load(functions, data, &mut resolve)?;
+        let debug_info = match &self.source {
+            Some((file, folder)) => debug_sections(functions, &image, file, folder)?,
+            None => Vec::new(),
+        };
         if self.definitions.compiler().settings().unwind_info {
             self.unwind_info.push(Registration::new(functions, &image));
         }
-        self.announce(&image);
+        self.announce(&image, &debug_info);
         self.images.push(image);
         self.pending = Default::default();
         Ok(())
@@ -149,7 +166,7 @@ impl JitModule {
 
     /// Announces the functions of an image to debuggers and profilers, if enabled. The last element of `unwind_info`
     /// belongs to the image.
-    fn announce(&mut self, image: &Image) {
+    fn announce(&mut self, image: &Image, debug_info: &[DebugSection]) {
         if !self.for_debugger && !self.for_profiler {
             return;
         }
@@ -161,7 +178,7 @@ impl JitModule {
             let has_unwind_info = self.definitions.compiler().settings().unwind_info;
             let unwind_info =
                 self.unwind_info.last().filter(|_| has_unwind_info).map_or(&[][..], Registration::section);
-            self.symbol_files.push(SymbolFile::register(&functions, unwind_info));
+            self.symbol_files.push(SymbolFile::with_debug_info(&functions, unwind_info, debug_info));
         }
         if self.for_profiler {
             add_to_perf_map(functions);
@@ -273,11 +290,6 @@ impl Drop for JitModule {
         self.unwind_info.clear();
         self.symbol_files.clear();
     }
-}
-
-/// Returns a name without the `%` of the text form.
-fn symbol_text(name: &SymbolName) -> String {
-    name.to_string().trim_start_matches('%').into()
 }
 
 impl Module for JitModule {

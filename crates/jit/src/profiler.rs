@@ -3,7 +3,7 @@
 //! Other users may write to the folder of that file and guess its name. The file is therefore opened only if it is a
 //! regular file of this user with a single name. No link is followed.
 
-use crate::debugger::NamedCode;
+use crate::symbol_file::NamedCode;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};

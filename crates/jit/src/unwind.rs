@@ -15,10 +15,10 @@ use kingpost_mach::{ModuleBuffer, UnwindOp};
 use std::sync::OnceLock;
 
 #[cfg(target_arch = "x86_64")]
-const MACHINE: DwarfRegisters = DwarfRegisters::X86_64;
+pub(crate) const MACHINE: DwarfRegisters = DwarfRegisters::X86_64;
 
 #[cfg(not(target_arch = "x86_64"))]
-const MACHINE: DwarfRegisters = DwarfRegisters::AARCH64;
+pub(crate) const MACHINE: DwarfRegisters = DwarfRegisters::AARCH64;
 
 /// Factor of the offsets of saved registers in bytes, downwards.
 const DATA_ALIGN: u32 = 8;

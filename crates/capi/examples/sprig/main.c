@@ -4,6 +4,7 @@
  *
  *     sprig tour.sprig 10
  *     sprig tour.sprig 10 --collect        collects at each allocation
+ *     sprig tour.sprig 10 -g               with lines and variables for gdb
  *     sprig tour.sprig -o tour.o
  *
  * The front end in Rust, `crates/kingpost/examples/sprig`, has the program `tour.sprig`, and `runtime.c`, the runtime
@@ -89,16 +90,23 @@ static void check_main(const program *program) {
     }
 }
 
-/* Compiles a program into memory for this machine's processor, and calls its function `main`. */
-static int64_t run(const program *program, int64_t number, bool collects_always) {
+/* Compiles a program into memory for this machine's processor, and calls its function `main`. If `file` is not null,
+ * debuggers know the lines and variables of this file. The code is not optimized then, so that each line has its
+ * instructions.
+ */
+static int64_t run(const program *program, int64_t number, bool collects_always, const char *file) {
     kp_config config = configuration();
     kp_module module;
     const void *address;
     int64_t (*start)(int64_t), result;
     must(kp_config_set_target(config, "native", &failure));
-    must(kp_config_set(config, "opt_level", "speed", &failure));
+    must(kp_config_set(config, "opt_level", file == NULL ? "speed" : "none", &failure));
+    must(kp_config_set(config, "debug_values", file == NULL ? "false" : "true", &failure));
     must(kp_module_new_jit(config, &module, &failure));
     must(kp_config_free(config, &failure));
+    if (file != NULL) {
+        must(kp_module_enable_debugger(module, file, ".", &failure));
+    }
     add_runtime(module);
     compile(program, module);
     check_main(program);
@@ -147,18 +155,20 @@ static const char *read_file(const char *path) {
 
 int main(int count, char **words) {
     bool collects_always = count == 4 && strcmp(words[3], "--collect") == 0;
+    bool debugs = count == 4 && strcmp(words[3], "-g") == 0;
     program program;
     if (count == 4 && strcmp(words[2], "-o") == 0) {
         program = parse(read_file(words[1]));
         write_object(&program, words[1], words[3]);
-    } else if (count == 3 || collects_always) {
+    } else if (count == 3 || collects_always || debugs) {
         program = parse(read_file(words[1]));
-        printf("%lld\n", (long long)run(&program, strtoll(words[2], NULL, 10), collects_always));
+        const char *file = debugs ? words[1] : NULL;
+        printf("%lld\n", (long long)run(&program, strtoll(words[2], NULL, 10), collects_always, file));
         if (collects_always) {
             fprintf(stderr, "%u collections\n", collections);
         }
     } else {
-        fail(0, "usage: sprig FILE NUMBER [--collect], or sprig FILE -o OBJECT");
+        fail(0, "usage: sprig FILE NUMBER [--collect | -g], or sprig FILE -o OBJECT");
     }
     free_all();
     return 0;
