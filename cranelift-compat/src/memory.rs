@@ -7,7 +7,7 @@
 
 use crate::jit::JITModule;
 use cranelift_module::{ModuleError, ModuleResult};
-use kingpost_jit::{PageKind, PageSource, Pages};
+use kingpost_jit::{BranchTargets, PageKind, PageSource, Pages};
 use std::io;
 
 /// Protection of code against jumps into its middle.
@@ -136,7 +136,11 @@ impl Spans {
                 continue;
             }
             pages.truncate(*used);
-            pages.seal(branch_protection == BranchProtection::BTI).map_err(|error| {
+            let targets = match branch_protection {
+                BranchProtection::BTI => BranchTargets::LandingPads,
+                _ => BranchTargets::Any,
+            };
+            pages.seal(targets).map_err(|error| {
                 ModuleError::Backend(anyhow::Error::new(error).context("cannot protect memory of the module"))
             })?;
             self.sealed.push(self.open.remove(index).1);

@@ -141,12 +141,40 @@ impl StageMemory {
 }
 
 impl Compiler {
-    /// Returns a compiler for `triple`. `flags` are flags and presets of its instruction set. Without flags, the code
-    /// runs on every processor of the architecture.
+    /// Returns a compiler for `triple`. `flags` are names of flags and presets of its instruction set;
+    /// [`Compiler::for_cpu`] takes typed flags. Without flags, the code runs on every processor of the architecture.
     ///
     /// # Errors
     /// If a target, setting, flag or allocator does not exist or is not supported.
-    pub fn new(triple: &Triple, mut settings: Settings, flags: &[String]) -> Result<Compiler, TargetError> {
+    pub fn new(triple: &Triple, settings: Settings, flags: &[String]) -> Result<Compiler, TargetError> {
+        Compiler::create(triple, settings, || targets::flags(triple, flags))
+    }
+
+    /// Returns a compiler for processors of `triple` with these features.
+    ///
+    /// ```
+    /// # #[cfg(feature = "x64")] {
+    /// use kingpost_codegen::{Compiler, CpuFlags, Settings, X64Flags};
+    ///
+    /// let flags = X64Flags { has_bmi2: true, ..X64Flags::default() };
+    /// let triple = "x86_64-unknown-linux-gnu".parse().unwrap();
+    /// let compiler = Compiler::for_cpu(&triple, Settings::default(), CpuFlags::X64(flags)).unwrap();
+    /// # assert_eq!(compiler.triple(), &triple);
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If a target, setting or allocator does not exist or is not supported, or the features belong to another
+    /// architecture.
+    pub fn for_cpu(triple: &Triple, settings: Settings, flags: CpuFlags) -> Result<Compiler, TargetError> {
+        Compiler::create(triple, settings, || Ok(flags))
+    }
+
+    fn create(
+        triple: &Triple,
+        mut settings: Settings,
+        flags: impl FnOnce() -> Result<CpuFlags, TargetError>,
+    ) -> Result<Compiler, TargetError> {
         settings.check()?;
         if settings.validate_code != ValidateCode::Off && !cfg!(feature = "validate") {
             let value = settings.validate_code.to_string();
@@ -162,7 +190,7 @@ impl Compiler {
         let factory = allocator(&settings.regalloc_algorithm)
             .ok_or_else(|| TargetError::Allocator(settings.regalloc_algorithm.clone()))?;
         targets::adapt(&mut settings, triple)?;
-        let isa = targets::isa(triple, &settings, flags)?;
+        let isa = targets::isa(triple, &settings, flags()?)?;
         let is_fused = settings.regalloc_algorithm == FUSED;
         Ok(Compiler {
             isa,
@@ -198,8 +226,11 @@ impl Compiler {
     /// # Errors
     /// See [`Compiler::new`].
     pub fn host(settings: Settings) -> Result<Compiler, TargetError> {
-        let flags = CpuFlags::host().map(|flags| flags.words()).unwrap_or_default();
-        Compiler::new(&Triple::host(), settings, &flags)
+        match CpuFlags::host() {
+            Some(flags) => Compiler::for_cpu(&Triple::host(), settings, flags),
+            // The error says that there is no such target.
+            None => Compiler::baseline(settings),
+        }
     }
 
     /// Returns the compiler with a register allocator of the caller. The compiler uses no cache from then on, because a

@@ -64,6 +64,10 @@ pub use dwarf::DwarfRegisters;
 pub use error::CompileError;
 pub use kingpost_mach::settings::{OptLevel, SettingError, Settings};
 // Results of `Context`, `TargetIsa` and `CompileError`.
+#[cfg(feature = "aarch64")]
+pub use kingpost_isa_aarch64::A64Flags;
+#[cfg(feature = "x64")]
+pub use kingpost_isa_x64::X64Flags;
 pub use kingpost_mach::{Code, Isa, Limits, LowerError, LowerState, Refusal};
 pub use kingpost_opt::Pass;
 pub use kingpost_opt::rewrite::{Rule, RuleLimits};

@@ -29,6 +29,8 @@ pub enum TargetError {
     Setting(SettingError),
     /// No register allocator has this name.
     Allocator(String),
+    /// The flags belong to another architecture than the triple.
+    Cpu(String),
 }
 
 /// A triple without an instruction set.
@@ -55,6 +57,7 @@ impl fmt::Display for TargetError {
                 let known = built(crate::CHOICES.iter().map(|(name, _)| *name));
                 write!(f, "no register allocator is called `{name}`: {known}")
             }
+            TargetError::Cpu(triple) => write!(f, "the CPU flags are not for the architecture of target `{triple}`"),
         }
     }
 }
@@ -126,9 +129,30 @@ pub(crate) fn adapt(settings: &mut Settings, triple: &Triple) -> Result<(), Sett
     Ok(())
 }
 
-/// Returns the instruction set for `triple`. Words that are not shared settings are flags of the instruction set.
-pub(crate) fn isa(triple: &Triple, settings: &Settings, words: &[String]) -> Result<Box<dyn TargetIsa>, TargetError> {
-    let unavailable = || TargetError::Unavailable(Unavailable(triple.to_string()));
+/// Returns the flags of a processor of `triple` that the words set.
+pub(crate) fn flags(triple: &Triple, words: &[String]) -> Result<CpuFlags, TargetError> {
+    let mut flags = base(triple)?;
+    for word in words {
+        flags.set(word).map_err(SettingError::Unknown)?;
+    }
+    Ok(flags)
+}
+
+/// Returns the instruction set for `triple` and a processor with these flags.
+pub(crate) fn isa(triple: &Triple, settings: &Settings, flags: CpuFlags) -> Result<Box<dyn TargetIsa>, TargetError> {
+    if std::mem::discriminant(&base(triple)?) != std::mem::discriminant(&flags) {
+        return Err(TargetError::Cpu(triple.to_string()));
+    }
+    Ok(match flags {
+        #[cfg(feature = "x64")]
+        CpuFlags::X64(flags) => Box::new(X64::new(settings.clone(), flags)?),
+        #[cfg(feature = "aarch64")]
+        CpuFlags::Aarch64(flags) => Box::new(A64::new(settings.clone(), flags)?),
+    })
+}
+
+/// Returns the flags of the oldest processor of `triple`, which must be a supported target.
+fn base(triple: &Triple) -> Result<CpuFlags, TargetError> {
     // The x32 and ILP32 environments have pointers of 32 bits on 64-bit processors.
     let has_wide_pointers = triple.pointer_width() == Ok(PointerWidth::U64);
     let has_format = match triple.binary_format {
@@ -137,19 +161,8 @@ pub(crate) fn isa(triple: &Triple, settings: &Settings, words: &[String]) -> Res
         BinaryFormat::Macho => is_mac(triple),
         _ => false,
     };
-    if !has_format || !has_wide_pointers {
-        return Err(unavailable());
-    }
-    let mut flags = CpuFlags::base(triple.architecture).ok_or_else(unavailable)?;
-    for word in words {
-        flags.set(word).map_err(SettingError::Unknown)?;
-    }
-    Ok(match flags {
-        #[cfg(feature = "x64")]
-        CpuFlags::X64(flags) => Box::new(X64::new(settings.clone(), flags)?),
-        #[cfg(feature = "aarch64")]
-        CpuFlags::Aarch64(flags) => Box::new(A64::new(settings.clone(), flags)?),
-    })
+    let flags = if has_format && has_wide_pointers { CpuFlags::base(triple.architecture) } else { None };
+    flags.ok_or_else(|| TargetError::Unavailable(Unavailable(triple.to_string())))
 }
 
 /// Features of a processor beyond the base of its architecture, by instruction set.

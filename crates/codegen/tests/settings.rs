@@ -1,7 +1,7 @@
 //! Checks that every accepted setting has the effect that its row describes: the result differs from the default, or
 //! the value is refused.
 
-use kingpost_codegen::{Compiler, Options, Settings, Stage};
+use kingpost_codegen::{A64Flags, Compiler, CpuFlags, Options, Settings, Stage, TargetError, X64Flags};
 use kingpost_mach::ModuleBuffer;
 use target_lexicon::triple;
 
@@ -140,4 +140,18 @@ fn keys_do_what_their_rows_say() {
             Elsewhere(place) => assert!(!place.is_empty()),
         }
     }
+}
+
+#[test]
+fn typed_flags_are_the_flags_with_their_names() {
+    let [x64, arm] = [triple!("x86_64-unknown-linux-gnu"), triple!("aarch64-unknown-linux-gnu")];
+    let flags = CpuFlags::X64(X64Flags { has_bmi2: true, ..X64Flags::default() });
+    let typed = Compiler::for_cpu(&x64, Settings::default(), flags).unwrap();
+    let named = Compiler::new(&x64, Settings::default(), &["has_bmi2".into()]).unwrap();
+    assert_eq!(typed.isa().features(), named.isa().features());
+    let old = CpuFlags::Aarch64(A64Flags::default());
+    assert!(Compiler::for_cpu(&arm, Settings::default(), old).is_ok());
+    let error = Compiler::for_cpu(&x64, Settings::default(), old).map(drop).unwrap_err();
+    assert_eq!(error, TargetError::Cpu(x64.to_string()));
+    assert_eq!(error.to_string(), "the CPU flags are not for the architecture of target `x86_64-unknown-linux-gnu`");
 }

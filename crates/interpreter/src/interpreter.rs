@@ -156,10 +156,11 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Returns this machine with or without the setting `enable_nan_canonicalization`.
+    /// Returns this machine with the setting `enable_nan_canonicalization`: arithmetic replaces each NaN that it
+    /// computes by the canonical one.
     #[must_use]
-    pub fn with_canonical_nans(mut self, canonical_nans: bool) -> Interpreter<'a> {
-        self.canonical_nans = canonical_nans;
+    pub fn with_canonical_nans(mut self) -> Interpreter<'a> {
+        self.canonical_nans = true;
         self
     }
 

@@ -3,7 +3,7 @@
 use crate::entry::EntryPoint;
 use crate::error::LoadError;
 use crate::layout::{ImagePosition, Layout};
-use crate::pages::{PageKind, PageSource, Pages};
+use crate::pages::{BranchTargets, PageKind, PageSource, Pages};
 use crate::relocate::{self, STUB_LEN, Target};
 use kingpost_ir::TrapCode;
 use kingpost_mach::{ContextPlace, DataObject, FunctionView, ModuleBuffer, StackMapEntry, SymbolName};
@@ -118,7 +118,7 @@ impl Image {
         image.copy_data(data, &layout, &targets)?;
         let has_landing_pads = module.functions().all(|f| f.function.head.guards.landing_pads);
         for pages in image.parts.iter_mut().flatten() {
-            pages.seal(has_landing_pads)?;
+            pages.seal(if has_landing_pads { BranchTargets::LandingPads } else { BranchTargets::Any })?;
         }
         Ok(image)
     }

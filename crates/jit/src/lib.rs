@@ -82,7 +82,7 @@ pub use heap::ToolHeap;
 pub use image::{Handler, Image, Resolver, StackMap};
 pub use libcalls::library_address;
 pub use module::{JitModule, Lookup};
-pub use pages::{PageKind, PageSource, Pages};
+pub use pages::{BranchTargets, PageKind, PageSource, Pages};
 pub use profiler::add_to_perf_map;
 pub use symbol_file::NamedCode;
 pub use symbols::process_symbol;

@@ -267,6 +267,11 @@ impl JitModule {
 
     /// Returns the references that are live during the call that returns to `return_address`; `None` if there are
     /// none.
+    ///
+    /// With the setting `preserve_frame_pointers`, a collector finds the frames so: the word at the frame pointer of a
+    /// function is the caller's frame pointer, and the next word the return address into the caller. A reference is at
+    /// the caller's frame pointer minus [`StackMap::body_offset`] plus its own offset. The example `sprig` of the crate
+    /// `kingpost` has a collector that does this.
     pub fn stack_map_at(&self, return_address: usize) -> Option<StackMap<'_>> {
         self.images.iter().find_map(|image| image.stack_map_at(return_address))
     }

@@ -25,6 +25,15 @@ pub enum PageKind {
     Writable,
 }
 
+/// Targets of indirect branches in code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BranchTargets {
+    /// Any instruction.
+    Any,
+    /// Landing pads only: all code in the pages has them, and processors that support them check them.
+    LandingPads,
+}
+
 impl PageKind {
     /// All kinds, in the order of their numbers.
     pub const ALL: [PageKind; 3] = [PageKind::Code, PageKind::ReadOnly, PageKind::Writable];
@@ -328,19 +337,17 @@ impl Pages {
         self.give_back_from(kept);
     }
 
-    /// Ends writing to pages that are not [`PageKind::Writable`], and makes code executable. `has_landing_pads`
-    /// states that all code in the pages has landing pads at the targets of indirect branches. Processors that
-    /// support landing pads then check them.
+    /// Ends writing to pages that are not [`PageKind::Writable`], and makes code executable.
     ///
     /// # Errors
     /// If the system refuses. The pages are unchanged then.
-    pub fn seal(&mut self, has_landing_pads: bool) -> Result<(), LoadError> {
+    pub fn seal(&mut self, targets: BranchTargets) -> Result<(), LoadError> {
         if self.kind == PageKind::Writable || self.is_sealed {
             return Ok(());
         }
         let mut protection = self.kind.protection();
         if self.kind == PageKind::Code {
-            protection |= publish::branch_protection(has_landing_pads);
+            protection |= publish::branch_protection(targets == BranchTargets::LandingPads);
             // SAFETY: the pages are readable.
             unsafe { publish::clean_caches(self.start, self.bytes) };
         }
@@ -414,7 +421,7 @@ mod tests {
                 assert!(pages.contents().iter().all(|&byte| byte == 0), "{kind:?}");
                 pages.contents().fill(0xc3);
                 if seals {
-                    pages.seal(false).unwrap();
+                    pages.seal(BranchTargets::Any).unwrap();
                 }
                 assert!(source.allocate(kind, 1, 1).is_err(), "the range is used up");
             }
@@ -432,9 +439,9 @@ mod tests {
         {
             let mut pages = PageSource::shared().allocate(kind, 1, 1).unwrap();
             steps::take();
-            pages.seal(false).unwrap();
+            pages.seal(BranchTargets::Any).unwrap();
             assert_eq!(steps::take(), expected, "{kind:?}");
-            pages.seal(false).unwrap();
+            pages.seal(BranchTargets::Any).unwrap();
             assert_eq!(steps::take(), [], "{kind:?} again");
         }
     }
@@ -475,7 +482,7 @@ mod tests {
         for n in 0..30_000 {
             let mut pages = source.allocate(PageKind::ALL[n % 3], 1, 1).unwrap();
             pages.contents()[0] = 1;
-            pages.seal(false).unwrap();
+            pages.seal(BranchTargets::Any).unwrap();
             all.push(Some(pages));
         }
         all.iter_mut().step_by(2).for_each(|pages| drop(pages.take()));
@@ -486,7 +493,7 @@ mod tests {
     #[should_panic = "sealed"]
     fn sealed_pages_are_not_written() {
         let mut pages = PageSource::shared().allocate(PageKind::Code, 1, 1).unwrap();
-        pages.seal(false).unwrap();
+        pages.seal(BranchTargets::Any).unwrap();
         pages.contents();
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
         Err(NoCompiler::Skip(reason)) => return findings.skip(reason),
         Err(NoCompiler::Fail { key, text }) => return findings.fail(job.describe_word(&key, &text)),
     };
-    let mut interpreter = Interpreter::new(&environment).with_canonical_nans(canonical_nans);
+    let mut interpreter = machine(&environment, canonical_nans);
     let fuel = job.limit.map(|millions| u64::from(millions) * 1_000_000);
     let mut limits = Limits::default().with(|limits| limits.fuel = fuel.unwrap_or(limits.fuel));
     for directive in directives(job, findings) {
@@ -51,7 +51,7 @@ pub(crate) fn ending_of(job: &Job, directive: &Directive) -> Ending {
         Err(NoCompiler::Skip(reason) | NoCompiler::Fail { text: reason, .. }) => return Ending::NotSupported(reason),
     };
     let Some(id) = environment.by_index(directive.function) else { return Ending::Wrong("has no body".into()) };
-    let mut interpreter = Interpreter::new(&environment).with_canonical_nans(canonical_nans);
+    let mut interpreter = machine(&environment, canonical_nans);
     interpreter.set_limits(Limits::default().with(|limits| limits.fuel = ORACLE_FUEL));
     ending(interpreter.call_id(id, &Call::of(&directive.command).arguments))
 }
@@ -63,6 +63,11 @@ fn environment<'a>(job: &Job<'a>) -> Result<(Environment<'a>, bool), NoCompiler>
     let environment = Environment::new(job.file.functions.iter().map(|test| &test.function));
     let environment = environment.with_data(&blocks).map_err(|error| NoCompiler::Skip(error.to_string()))?;
     Ok((environment, target::last_settings(&job.file.header)?.enable_nan_canonicalization))
+}
+
+fn machine<'a>(environment: &'a Environment<'a>, has_canonical_nans: bool) -> Interpreter<'a> {
+    let machine = Interpreter::new(environment);
+    if has_canonical_nans { machine.with_canonical_nans() } else { machine }
 }
 
 fn ending(result: Result<Vec<DataValue>, Stop>) -> Ending {
