@@ -9,7 +9,12 @@ use std::collections::BTreeMap;
 
 const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
-const PROGRAM: &[&str] = &[include_str!("page/graph.js"), include_str!("page/chart.js"), include_str!("page/page.js")];
+const PROGRAM: &[&str] = &[
+    include_str!("page/graph.js"),
+    include_str!("page/chart.js"),
+    include_str!("page/export.js"),
+    include_str!("page/page.js"),
+];
 
 /// Returns the explanations as an array of JSON objects.
 pub fn json(explanations: &[Explanation]) -> String {

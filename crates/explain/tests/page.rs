@@ -111,6 +111,39 @@ fn a_page_holds_the_rows_in_view() {
     assert!(rows < 300, "only what is in view is in the page, not {rows} rows");
 }
 
+/// Returns the text of a link's `data:` address.
+fn file(page: &str, kind: &str) -> String {
+    let address = page.split_once(&format!("href=\"data:{kind};charset=utf-8,")).expect("a link").1;
+    let mut bytes = Vec::new();
+    let mut parts = address.split('"').next().unwrap_or_default().split('%');
+    bytes.extend(parts.next().unwrap_or_default().bytes());
+    for part in parts {
+        bytes.push(u8::from_str_radix(&part[..2], 16).expect("an escaped byte"));
+        bytes.extend(part[2..].bytes());
+    }
+    String::from_utf8(bytes).expect("UTF-8")
+}
+
+#[test]
+fn pictures_and_decisions_are_saved() {
+    let explanation = explained(FIB, &x64());
+    let page = page("fib.clif", std::slice::from_ref(&explanation));
+    let Some(text) = browse(&page, "save") else { return };
+    let solution = &explanation.solutions[0];
+    let csv = file(&text, "text/csv");
+    assert!(csv.starts_with("number,kind,decision,value,other,location,from,to\n1,"), "{csv}");
+    let decisions = solution.decisions.iter().filter(|decision| decision.kind != "stage").count();
+    assert_eq!(csv.lines().count(), 1 + decisions);
+    let svg = file(&text, "image/svg+xml");
+    assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"), "{svg}");
+    for (_, name) in &solution.locs {
+        assert!(svg.contains(&format!(">{name}</text>")), "{name}");
+    }
+    assert_eq!(svg.matches("rx=\"4\"").count(), solution.ranges.len(), "a bar for each range");
+    let print = text.split_once("<section id=\"print\"").expect("the part for paper").1;
+    assert!(print.contains("<h2>Live ranges</h2><svg") && print.contains(">block2"), "the part for paper");
+}
+
 #[test]
 fn pages_need_nothing_else() {
     let page = page("</script><b>&", &[explained(FIB, &x64())]);

@@ -12,7 +12,7 @@ const chart = (() => {
     // Colors of the page depend on the theme; a canvas needs resolved colors.
     const probe = document.createElement("i");
     document.body.append(probe);
-    for (const name of ["text", "muted", "faint", "line", "band", "pane", "current", "spill", "fill", "move", "remat", "accent"]) {
+    for (const name of ["text", "muted", "faint", "line", "band", "pane", "current", "spill", "fill", "move", "exchange", "slot-move", "remat", "accent"]) {
       probe.style.color = `var(--${name})`;
       palette[name] = getComputedStyle(probe).color;
     }
@@ -165,7 +165,7 @@ const chart = (() => {
     c.globalAlpha = 1;
   }
 
-  const EDIT = { spill: "spill", fill: "fill", move: "move", exchange: "move", remat: "remat", "slot move": "move" };
+  const EDIT = { spill: "spill", fill: "fill", move: "move", exchange: "exchange", remat: "remat", "slot move": "slot-move" };
 
   function edit(c, row, y, left, hot) {
     const center = column => column * COLUMN - left + COLUMN / 2;
@@ -216,5 +216,8 @@ const chart = (() => {
     return { row, range: range && range[2] <= point ? range : null, edit: edits.get(row) };
   }
 
-  return { load, draw, at, readPalette, pane, edits: () => edits };
+  // Color of a value's bars in the light theme.
+  const lightColor = key => `hsl(${hue(key)} ${key[0] === "t" ? 14 : 60}% 70%)`;
+
+  return { load, draw, at, readPalette, pane, lightColor, edits: () => edits };
 })();

@@ -313,7 +313,7 @@
     };
     item("reg", "in a register");
     if (solution.columns.some(column => column[1])) item("slot", "in a slot");
-    for (const word of used) item("", word, { exchange: "move", "slot move": "move" }[word] || word);
+    for (const word of used) item("", word, { "slot move": "slot-move" }[word] || word);
   }
 
   // ---- decisions
@@ -560,6 +560,40 @@
     zoom(Math.exp(-event.deltaY * .0016), event.clientX - box.left, event.clientY - box.top);
   }, { passive: false });
 
+  // ---- files and paper
+
+  function files() {
+    const name = `${func.name.replace(/\W/g, "")}-${solution.allocator}`;
+    const link = (file, what, type, text) => {
+      const e = element("a", "", `${file}: ${what}`);
+      e.download = file;
+      e.href = `data:${type};charset=utf-8,${encodeURIComponent(text)}`;
+      return e;
+    };
+    $("files-list").replaceChildren(
+      link(`${name}.svg`, "live ranges", "image/svg+xml", exporting.svg(func, solution, 0, solution.rows.length, chart.lightColor)),
+      link(`${name}.csv`, "decisions", "text/csv", exporting.csv(func, solution)));
+    $("files").showModal();
+  }
+  // Printed pages have the graph, and the listing with all live ranges in pieces of 45 rows.
+  function paper() {
+    const graph = element("div", "canvas"), drawn = $("graph").firstElementChild.cloneNode(true);
+    drawn.querySelector("g").removeAttribute("transform");
+    for (const [key, value] of Object.entries({ viewBox: `0 0 ${layout.width} ${layout.height}`, width: layout.width, height: layout.height })) drawn.setAttribute(key, value);
+    graph.append(drawn);
+    const parts = [element("h2", "", "Control flow"), graph, element("h2", "", "Live ranges")];
+    for (let row = 0; row < solution.rows.length; row += 45) {
+      const piece = document.createElement("template");
+      piece.innerHTML = exporting.svg(func, solution, row, Math.min(row + 45, solution.rows.length), chart.lightColor);
+      parts.push(piece.content);
+    }
+    $("print").replaceChildren(...parts);
+  }
+  window.addEventListener("beforeprint", paper);
+  window.addEventListener("afterprint", () => $("print").replaceChildren());
+  $("save").onclick = files;
+  $("paper").onclick = () => setTimeout(() => window.print());
+
   // ---- buttons and keys
 
   function theme() {
@@ -607,6 +641,7 @@
     ["+ − 0", "larger, smaller, whole graph", { "+": () => zoom(1.25), "-": () => zoom(.8), 0: fitGraph }],
     ["g", "room for the code, or the graph again", { g: () => document.body.classList.toggle("wide") }],
     ["f", "function", { f: () => $("function").focus() }],
+    ["s", "save or print", { s: files }],
     ["t", "light or dark", { t: theme }],
     ["Esc", "all decisions, no value", { Escape: () => $("all").click() }],
     ["?", "these keys", { "?": () => $("keys").showModal() }],
@@ -625,7 +660,7 @@
   }));
   $("help").onclick = () => $("keys").showModal();
   document.addEventListener("keydown", event => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select") || $("keys").open) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select") || $("keys").open || $("files").open) return;
     if (event.target.matches("input") && event.key.startsWith("Arrow")) return;
     const act = KEYS.map(([, , keys]) => keys[event.key]).find(Boolean);
     const index = Number(event.key) - 1;
@@ -658,7 +693,7 @@
   }
 
   $("function").replaceChildren(...data.functions.map(f => element("option", "", f.name)));
-  const isMeasured = location.hash.includes("measure");
+  const isMeasured = location.hash.includes("measure"), isSaved = location.hash.includes("save");
   fromHash();
   $("function").selectedIndex = state.f;
   const pinned = state.pinned;
@@ -666,6 +701,7 @@
   pane(document.body.dataset.pane || "code");
   if (pinned && state.step < 0) { state.pinned = pinned; light(); }
   currentBlock();
+  if (isSaved) { files(); paper(); }
   new ResizeObserver(() => {
     if (!state.compare && detail !== detailOf()) load();
     listing.render();
