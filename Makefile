@@ -117,6 +117,7 @@ bench: prepare
 
 doc:
 	$(CARGO) doc --workspace --no-deps
+	@echo "the first page is $(TARGET_DIR)/doc/kingpost/index.html"
 
 # The C interface, below PREFIX: header, static and shared library, and the file for pkg-config.
 PREFIX = /usr/local

@@ -10,12 +10,12 @@ use crate::input::{self, Input};
 use crate::output::{self, TableFormat};
 use crate::target::{self, Choice};
 use kingpost_checker::Checker;
-use kingpost_codegen::{Compiler, Options, Stage, solution_text};
+use kingpost_codegen::{Compiler, Options, Stage, TargetIsa, solution_text};
 use kingpost_explain::{COLUMNS, TableFacts, TableRow};
 use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::ModuleBuffer;
 use kingpost_reader::Header;
-use kingpost_regalloc::{AllocError, Allocation, Cost, MachineEnv, Problem, text};
+use kingpost_regalloc::{AllocError, Allocation, ClassEnv, Cost, MachineEnv, Problem, text};
 use rustix::time::ClockId;
 use std::io::Write;
 use std::time::Duration;
@@ -63,8 +63,13 @@ fn columns(args: &AllocArgs, names: &[Choice], input: &Input) -> Outcome {
 fn problems(args: &AllocArgs, input: &Input, name: &Choice) -> Outcome {
     let mut out = output::stdout();
     let mut is_first = true;
+    let compiler = target::compiler(&args.target, Some(name), true)?;
     let verdict = solve(args, input, std::slice::from_ref(name), |_, env, problem, answer, _| {
         if std::mem::take(&mut is_first) {
+            // The machine of a file may be another one than the target.
+            if env == compiler.isa().env() {
+                write!(out, "{}", register_names(compiler.isa()))?;
+            }
             write!(out, "{env}")?;
         }
         Ok(write!(out, "\n{problem}{}", text::display_allocation(problem, answer))?)
@@ -159,6 +164,9 @@ fn solve(
     Ok(verdict)
 }
 
+/// Width of the names of registers in bytes.
+const REGISTER_BYTES: u8 = 8;
+
 /// Returns the CPU time of this thread.
 fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
@@ -233,7 +241,7 @@ fn functions(args: &AllocArgs, input: &Input, name: &Choice) -> Outcome {
     let mut search = args.selection.search();
     let verdict = functions_of(input, &mut search, prepare, |place, (compiler, cx), func| {
         if std::mem::take(&mut is_first) {
-            write!(out, "{}", compiler.isa().env())?;
+            write!(out, "{}{}", register_names(compiler.isa()), compiler.isa().env())?;
         }
         if let Err(error) = compiler.compile(cx, func, &mut ModuleBuffer::default()) {
             place.report(func, error.findings());
@@ -245,4 +253,14 @@ fn functions(args: &AllocArgs, input: &Input, name: &Choice) -> Outcome {
     search.finish()?;
     out.flush()?;
     Ok(verdict)
+}
+
+/// Returns comments with the target's names of the allocatable registers, one line for each class.
+fn register_names(isa: &dyn TargetIsa) -> String {
+    let line = |class: &ClassEnv| {
+        let names: Vec<String> =
+            class.order.iter().map(|&reg| format!("{reg} {}", isa.reg_name(reg, REGISTER_BYTES))).collect();
+        format!("; {}\n", names.join(", "))
+    };
+    isa.env().classes.iter().map(line).collect()
 }

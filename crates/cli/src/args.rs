@@ -237,7 +237,7 @@ pub(crate) struct CompileArgs {
     /// Print the CPU time of each stage to standard error.
     #[arg(long)]
     pub(crate) time: bool,
-    /// Print counters and times.
+    /// Print counters, CPU time of the stages, and wall-clock time of reading and of all work after it.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub(crate) stats: Option<StatsFormat>,
     /// Cache of compiled functions, which runs and processes share: a folder, which is created if it does not exist, or

@@ -49,9 +49,20 @@ fn format() -> MessageFormat {
 pub(crate) fn report(text: &str) {
     let text = text.trim_end();
     match format() {
-        MessageFormat::Json => print(&json!({ "message": text }).to_string()),
+        MessageFormat::Json => print(&as_json(text).to_string()),
         MessageFormat::Human | MessageFormat::Short => print(text),
     }
+}
+
+/// Returns a message as JSON. The position of a text `file:line:column: message` has fields of its own.
+fn as_json(text: &str) -> serde_json::Value {
+    let positioned = text.split_once(": ").and_then(|(place, message)| {
+        let (place, column) = place.rsplit_once(':')?;
+        let (file, line) = place.rsplit_once(':')?;
+        let (line, column): (u32, u32) = (line.parse().ok()?, column.parse().ok()?);
+        Some(json!({ "file": file, "line": line, "column": column, "message": message }))
+    });
+    positioned.unwrap_or_else(|| json!({ "message": text }))
 }
 
 /// Writes a note to standard error that `old` is now called `new`. Each note is written once. Equal names are
@@ -193,4 +204,18 @@ fn end_of_word(text: &[u8], start: usize) -> usize {
             .take_while(|&byte| is_word(byte))
             .count()
             .max(usize::from(rest.first().is_some_and(|&b| b != b'\n')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_fields() {
+        let place = json!({ "file": "a:b.ra", "line": 3, "column": 7, "message": "rule 1: no" });
+        assert_eq!(as_json("a:b.ra:3:7: rule 1: no"), place);
+        for text in ["a.ra: no", "no", "a.ra:x:7: no"] {
+            assert_eq!(as_json(text), json!({ "message": text }));
+        }
+    }
 }

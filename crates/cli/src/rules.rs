@@ -60,9 +60,9 @@ struct CountArgs {
 
 #[derive(Args, Debug)]
 struct CheckArgs {
-    /// The language of the files.
-    #[arg(long, value_enum, default_value = "llvm")]
-    dialect: Dialect,
+    /// The language of the files; by default `clif` for a file whose first word is `rule`, otherwise `llvm`.
+    #[arg(long, value_enum)]
+    dialect: Option<Dialect>,
     /// Range of widths of integers without a stated width, inclusive.
     #[arg(long, value_name = "LOW..HIGH", default_value = "1..64", value_parser = widths)]
     widths: RangeInclusive<u32>,
@@ -213,12 +213,12 @@ fn check_files(args: &CheckArgs) -> Outcome {
 }
 
 /// Reads the rules of files. A rule without a name is named after its number among all rules.
-fn read(files: &[PathBuf], dialect: Dialect) -> Result<(Vec<Input>, Vec<Job>), Stop> {
+fn read(files: &[PathBuf], dialect: Option<Dialect>) -> Result<(Vec<Input>, Vec<Job>), Stop> {
     let (mut inputs, mut jobs): (Vec<Input>, Vec<Job>) = Default::default();
     for path in files {
         let input = input::read(path)?;
         let text = utf8(&input)?;
-        let rules: Vec<(Option<String>, Parsed)> = match dialect {
+        let rules: Vec<(Option<String>, Parsed)> = match dialect.unwrap_or_else(|| dialect_of(text)) {
             Dialect::Llvm => parse(text).into_iter().map(|parsed| (parsed.name, Parsed::Llvm(parsed.rule))).collect(),
             Dialect::Clif => clif::parse(text)
                 .into_iter()
@@ -232,6 +232,15 @@ fn read(files: &[PathBuf], dialect: Dialect) -> Result<(Vec<Input>, Vec<Job>), S
         inputs.push(input);
     }
     Ok((inputs, jobs))
+}
+
+/// Returns the language of a text by its first word after comments.
+fn dialect_of(text: &str) -> Dialect {
+    let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with(';'));
+    match first.and_then(|line| line.split_whitespace().next()) {
+        Some("rule") => Dialect::Clif,
+        _ => Dialect::Llvm,
+    }
 }
 
 /// Shows an error at its position.

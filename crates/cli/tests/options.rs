@@ -1,6 +1,7 @@
 //! Checks that options have one name and one meaning in all commands, and the formats of results for programs.
 
 use kingpost_ir::Opcode;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -148,6 +149,41 @@ fn every_command_takes_external_allocators() {
     let (code, _, err) = with(&files, &wrong);
     assert!(code == 1 && err.contains("exit status: 3"), "{err}");
     assert_eq!(with(&files, &[&wrong[..], &["--regalloc", "ssa"]].concat()).0, 2);
+}
+
+#[test]
+fn failures_of_external_allocators_name_the_program() {
+    let (code, _, err) =
+        with(&[("fib.clif", FIB)], &["compile", "--regalloc-command", "echo no >&2; exit 3", "fib.clif"]);
+    assert!(code == 1 && err.contains("the program that allocates failed: exit status: 3: no"), "{err}");
+}
+
+#[test]
+fn commands_for_standard_input_have_a_dash() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kingpost"));
+    command.args(["run", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("the tool starts");
+    let text = format!("{FIB}; run: %div(4, 2) == 3\n");
+    child.stdin.take().expect("an input").write_all(text.as_bytes()).expect("written");
+    let said = String::from_utf8(child.wait_with_output().expect("it ends").stdout).expect("UTF-8");
+    assert!(said.contains("repeat: kingpost run -\n"), "{said}");
+}
+
+#[test]
+fn rules_on_clif_need_no_option() {
+    let check = |text: &str| with(&[("my.rules", text)], &["rules", "check", "my.rules"]).2;
+    let clif = check("; a comment\n\nrule half : iadd(x\n");
+    assert!(clif.starts_with("my.rules:4:1: expected ','"), "{clif}");
+    let llvm = check("rules\n");
+    assert!(llvm.contains("'rules' is no instruction"), "{llvm}");
+}
+
+#[test]
+fn problems_have_the_names_of_registers() {
+    for (target, names) in [("x86_64", "; r0 rax, r1 rcx,"), ("aarch64", "; r0 x0, r1 x1,")] {
+        let (code, out, err) = with(&[("fib.clif", FIB)], &["alloc", "--ra", "--target", target, "fib.clif"]);
+        assert!(code == 0 && out.starts_with(names), "{out}{err}");
+    }
 }
 
 #[test]

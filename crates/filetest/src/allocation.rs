@@ -20,7 +20,7 @@ use target_lexicon::triple;
 use crate::options::Options;
 use crate::program;
 use crate::report::{Findings, UnitReport};
-use crate::shell::quoted;
+use crate::shell::{file_word, quoted};
 use crate::watch::Progress;
 
 /// Runs one text under a name.
@@ -31,7 +31,7 @@ pub(crate) fn run(name: &str, text: &str, options: &Options, step: &Progress) ->
         unit: unit.to_string(),
         outcome: findings.outcome(),
         prints: Vec::new(),
-        command: format!("kingpost test{regalloc} {}", quoted(name)),
+        command: format!("kingpost test{regalloc} {}", file_word(name)),
     };
     let Some(expected) = first.strip_prefix("; expect ") else {
         let mut findings = Findings::default();

@@ -33,7 +33,7 @@ impl Allocator for Program {
     }
 
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
-        self.ask(problem, env, out).map_err(|what| AllocError::Phase { phase: NAME, what })
+        self.ask(problem, env, out).map_err(|what| AllocError::Program { what })
     }
 }
 
@@ -59,7 +59,8 @@ impl Program {
         })?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("{}: {}", output.status, said.trim_end()));
+            let said = said.trim_end();
+            return Err(format!("{}{}{said}", output.status, if said.is_empty() { "" } else { ": " }));
         }
         String::from_utf8(output.stdout).map_err(|_| "its answer is not UTF-8".into())
     }

@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::plan;
 use crate::report::{Findings, Outcome, Report, UnitReport};
 use crate::selection;
-use crate::shell::quoted;
+use crate::shell::{file_word, quoted};
 use crate::subtests::{Per, What};
 use crate::target;
 use crate::unit::Unit;
@@ -126,7 +126,7 @@ fn named(path: &Path, error: io::Error) -> io::Error {
 /// Returns a unit for an error of a file as a whole.
 fn whole_file(name: &str, verb: &str, text: String) -> Vec<UnitReport> {
     let outcome = Outcome::Failed(vec![text]);
-    let (file, command) = (name.to_string(), format!("kingpost {verb} {name}"));
+    let (file, command) = (name.to_string(), format!("kingpost {verb} {}", file_word(name)));
     vec![UnitReport { file, unit: "the file".into(), outcome, prints: Vec::new(), command }]
 }
 
@@ -176,7 +176,7 @@ fn run_bytes(name: &str, text: &[u8], command: Option<&str>, options: &Options, 
                     let target: String = options.targets.iter().map(|target| format!(" --target {target}")).collect();
                     let words: String = options.words.iter().map(|word| format!(" --set {word}")).collect();
                     let calls: String = options.calls.iter().map(|call| format!(" {}", quoted(call))).collect();
-                    let repeat = format!("kingpost {command}{target}{words} {}{calls}", quoted(name));
+                    let repeat = format!("kingpost {command}{target}{words} {}{calls}", file_word(name));
                     units.iter_mut().for_each(|unit| unit.command.clone_from(&repeat));
                 }
                 units

@@ -1,5 +1,10 @@
 //! Words of commands that a shell reads.
 
+/// Returns the word that names a file in a command; `-` for standard input.
+pub(crate) fn file_word(name: &str) -> String {
+    if name == "<stdin>" { "-".into() } else { quoted(name) }
+}
+
 /// Returns the word as a shell takes it: in quotes, if a character needs them.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);

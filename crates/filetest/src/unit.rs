@@ -3,7 +3,7 @@
 use kingpost_reader::{Target, TestCommand};
 
 use crate::native::Via;
-use crate::shell::quoted;
+use crate::shell::{file_word, quoted};
 
 /// A subtest of a file, for a target, an allocator and an optimization level if it needs them.
 #[derive(Debug)]
@@ -55,6 +55,6 @@ impl Unit<'_> {
         let settings: String = self.settings.iter().map(|(key, value)| format!(" --set {key}={value}")).collect();
         // The other variant is the default.
         let via = if self.command.name == "run" && via == Via::Object { " --via object" } else { "" };
-        format!("kingpost test{target}{allocator}{program}{level}{settings}{via} {}", quoted(file))
+        format!("kingpost test{target}{allocator}{program}{level}{settings}{via} {}", file_word(file))
     }
 }

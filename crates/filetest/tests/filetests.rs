@@ -59,7 +59,7 @@ fn wrong_expectations_fail() {
     fails(both, "; run: %f(1) == 3", "%f(1) returned 2, expected 3");
     fails(both, "; run: %f(1) != 2", "expected other than 2");
     fails(both, "; trap: %f(1) == int_ovf", "returned 2, expected a trap with int_ovf");
-    fails(both, "; run: %f(1, 2) == 3", "has 1 arguments");
+    fails(both, "; run: %f(1, 2) == 3", "has 1 argument,");
     fails(both, "; run: %f(1) = 2", "expected `==`");
     fails("test run", "", "needs a target line");
     fails("test walk", "", "no test command");

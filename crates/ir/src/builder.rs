@@ -153,6 +153,11 @@ macro_rules! methods {
 /// assert!(func.to_string().contains(&format!("{wide} = uextend.i64 {sum}")));
 /// # let _ = (is_less, low, high);
 /// ```
+///
+/// This table has all methods by group; some are methods of [`ControlBuilder`]. [`ImmediateBuilder`] and
+/// [`SlotBuilder`] insert several instructions at once.
+///
+#[doc = include_str!("builder/groups.md")]
 pub trait InstBuilder: Sized {
     /// Returns the function.
     fn func(&self) -> &Function;
@@ -458,6 +463,20 @@ mod tests {
     #[test]
     fn every_opcode_has_a_method() {
         opcode_table!(mention);
+    }
+
+    #[test]
+    fn the_documentation_has_the_groups_of_the_table() {
+        let groups = include_str!("builder/groups.md");
+        let names = groups.split("[`").skip(1).filter_map(|rest| rest.split('`').next());
+        let names: Vec<&str> = names.map(|name| name.trim_end_matches('_')).collect();
+        assert_eq!(names, Opcode::ALL.iter().map(Opcode::to_string).collect::<Vec<_>>());
+        let titles: Vec<&str> =
+            groups.lines().skip(2).filter_map(|line| line.split('|').nth(1)).map(str::trim).collect();
+        let table = include_str!("opcodes.rs").split("macro_rules! opcode_table").nth(1).expect("the table");
+        let table = table.split("\n        }\n").next().expect("its rows");
+        let of_table = table.lines().filter_map(|line| line.strip_prefix("    // ")?.strip_suffix('.'));
+        assert_eq!(titles, of_table.collect::<Vec<_>>());
     }
 
     #[test]

@@ -207,6 +207,7 @@ impl fmt::Display for ErrorKind {
             ErrorKind::BadAlignment(align) => write!(f, "alignment {align} is not a power of two up to 2^31"),
             ErrorKind::StackMapNotAllowed => f.write_str("only calls that return here have stack maps"),
             ErrorKind::ValueCount { what, expected, found } => {
+                let what = if *expected == 1 { what.trim_end_matches('s') } else { what };
                 write!(f, "the function has {expected} {what}, the directive {found}")
             }
             ErrorKind::BareDirective => f.write_str(

@@ -267,7 +267,7 @@ mod tests {
             error("; run", &[I8], &[I8]),
             "7:8: without an invocation the function must have no parameters, and for `run` one integer result"
         );
-        assert_eq!(error("; run: %f() == 1", &[I8], &[I8]), "7:13: the function has 1 arguments, the directive 0");
+        assert_eq!(error("; run: %f() == 1", &[I8], &[I8]), "7:13: the function has 1 argument, the directive 0");
         assert_eq!(error("; run: %f() = 1", &[], &[I8]), "7:15: expected `==` or `!=`, found `=`");
         assert_eq!(error("; run: %f() == 1 2", &[], &[I8]), "7:20: expected the end of the directive, found `2`");
         assert_eq!(error("; trap: %f() == why", &[], &[]), "7:22: expected a trap code, but the text ends here");

@@ -147,6 +147,11 @@ pub enum AllocError {
         /// The broken rule and the entity that breaks it.
         what: String,
     },
+    /// A program that allocates failed, or its answer cannot be read.
+    Program {
+        /// The exit status and what the program wrote to standard error, or what is wrong with the answer.
+        what: String,
+    },
     /// The problem is larger than the allocator can number.
     TooLarge {
         /// Quantity that exceeds its limit.
@@ -173,6 +178,7 @@ impl fmt::Display for AllocError {
             AllocError::FixedConflict { inst, reg } => write!(f, "two operands of {inst} need {reg} at once"),
             AllocError::StepBudget { steps } => write!(f, "no solution within {steps} steps"),
             AllocError::Phase { phase, what } => write!(f, "phase `{phase}` produced an invalid result: {what}"),
+            AllocError::Program { what } => write!(f, "the program that allocates failed: {what}"),
             AllocError::TooLarge { what, limit } => write!(f, "more than {limit} {what}"),
             AllocError::Exceeded(exceeded) => write!(f, "{exceeded}"),
         }
