@@ -10,8 +10,11 @@ use crate::targets::CpuFlags;
 use kingpost_ir::Function;
 use kingpost_mach::block_order::MachineBlock;
 use kingpost_mach::settings::ValidateCode;
-use kingpost_mach::{CpuFeatures, FunctionView, LowerState, ModuleBuffer, Reloc, RelocKind, SymbolName};
-use kingpost_validate::{Code, Machine, Relocation, RelocationKind, Report, Symbol, Verdict, prove};
+use kingpost_mach::{
+    ContextPlace, CpuFeatures, FunctionView, HandlerSite, LowerState, ModuleBuffer, Reloc, RelocKind, SymbolName,
+};
+use kingpost_regalloc::RegClass;
+use kingpost_validate::{Code, Handler, Machine, Relocation, RelocationKind, Report, Symbol, Verdict, prove};
 use std::sync::PoisonError;
 use std::time::Duration;
 use target_lexicon::Architecture;
@@ -96,9 +99,22 @@ fn code<'a>(compiler: &Compiler, lowering: &LowerState, func: &Function, view: &
         end: view.function.data_offset,
         heads: heads.collect(),
         traps: view.traps.iter().map(|site| (site.offset, site.code)).collect(),
+        handlers: view.handlers.iter().map(handler).collect(),
+        body_offset: frame.body_offset.into(),
         relocations: view.relocs.iter().map(|reloc| relocation(reloc, view.symbols)).collect(),
         slots: func.stack_slots.keys().map(|slot| bottom + lowering.slot_offset(slot) as i64).collect(),
     }
+}
+
+fn handler(site: &HandlerSite) -> Handler {
+    let context = site.context.map(|place| match place {
+        ContextPlace::Reg(register) if register.class() == RegClass::Int => {
+            kingpost_validate::ContextPlace::General(register.enc().into())
+        }
+        ContextPlace::Reg(register) => kingpost_validate::ContextPlace::Vector(register.enc().into()),
+        ContextPlace::Stack(offset) => kingpost_validate::ContextPlace::Stack(offset),
+    });
+    Handler { return_offset: site.return_offset, tag: site.tag, offset: site.handler_offset, context }
 }
 
 fn relocation(reloc: &Reloc, symbols: &[SymbolName]) -> Relocation {

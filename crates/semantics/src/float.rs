@@ -143,6 +143,21 @@ pub(crate) fn to_integer(terms: &mut Terms, x: Term, width: u32, is_signed: bool
     (integer, [nan, terms.not(within)])
 }
 
+/// Returns the truncated integer, or the nearest one if it does not exist; zero for a NaN.
+pub(crate) fn to_nearest_integer(terms: &mut Terms, x: Term, width: u32, is_signed: bool) -> Term {
+    let (integer, [nan, outside]) = to_integer(terms, x, width, is_signed);
+    let (most, least) = match is_signed {
+        true => (Bits::new(width, Bits::sign_bit(width).unsigned() - 1), Bits::sign_bit(width)),
+        false => (Bits::ones(width), Bits::new(width, 0)),
+    };
+    let [zero, most, least] = [Bits::new(width, 0), most, least].map(|bits| terms.constant(bits));
+    let no_float = terms.number(terms.width(x), 0);
+    let is_negative = compare(terms, FloatCC::LessThan, x, no_float);
+    let limit = terms.ite(is_negative, least, most);
+    let number = terms.ite(outside, limit, integer);
+    terms.ite(nan, zero, number)
+}
+
 /// Returns 2^exponent as a float; infinity if the power is too large.
 fn power_of_two(terms: &mut Terms, format: u32, exponent: u32) -> Term {
     let digits = stored_digits(format);

@@ -160,6 +160,8 @@ impl Meaning<'_, '_> {
             Opcode::FcvtFromUint => return self.integer_to_float(FloatOp::FromUnsigned),
             Opcode::FcvtToSint => return self.float_to_integer(true),
             Opcode::FcvtToUint => return self.float_to_integer(false),
+            Opcode::FcvtToSintSat => self.float_to_nearest_integer(true)?,
+            Opcode::FcvtToUintSat => self.float_to_nearest_integer(false)?,
 
             // Vectors: lanes and shuffles.
             Opcode::Splat => self.resized_to_vector(vector::splat),
@@ -339,6 +341,18 @@ impl Meaning<'_, '_> {
         let (result, [nan, outside]) = float::to_integer(self.terms, x, self.ty.bits(), is_signed);
         let outcome = Outcome::values(self.terms, [result]).trapping(self.terms, outside, TrapCode::INTEGER_OVERFLOW);
         Some(outcome.trapping(self.terms, nan, TrapCode::BAD_CONVERSION_TO_INTEGER))
+    }
+
+    /// Converts the floats of all lanes to the nearest integers.
+    fn float_to_nearest_integer(&mut self, is_signed: bool) -> Option<Term> {
+        let from = self.operands[0].ty;
+        let fits = from.is_float() || from.is_vector() && from.lane_type().is_float();
+        if !fits || from.lane_count() != self.ty.lane_count() || !float::has_theory(FloatOp::ToSigned, from.lane_bits())
+        {
+            return None;
+        }
+        let ([x], width) = (self.all(), self.ty.lane_bits());
+        Some(each_lane(self.terms, from, [x], |terms, [x]| float::to_nearest_integer(terms, x, width, is_signed)))
     }
 
     /// Divides. A zero divisor traps, and so does a signed quotient that overflows. The remainder of the minimum by -1

@@ -17,6 +17,16 @@ impl Terms {
     /// If the operation has no format of the width of an operand or of the result.
     pub fn float(&mut self, op: FloatOp, operands: &[Term], width: u32) -> Term {
         let mut operands = operands.to_vec();
+        if self.is_of_code()
+            && let Some(normal) = self.narrow_conversion(op, operands[0], width)
+        {
+            return normal;
+        }
+        if self.is_of_code()
+            && let Some(normal) = self.conversion_of_choice(op, operands[0], width)
+        {
+            return normal;
+        }
         if self.simplifies() {
             let values: Option<Vec<Bits>> = operands.iter().map(|&operand| self.bits(operand)).collect();
             if let Some(values) = values {
@@ -94,8 +104,11 @@ pub(crate) fn apply(op: FloatOp, width: u32, args: &[Bits]) -> Bits {
         (FloatOp::FromUnsigned, &[a]) if format == 32 => single(a.unsigned() as f32),
         (FloatOp::FromSigned, &[a]) => from_f64(width, a.signed() as f64),
         (FloatOp::FromUnsigned, &[a]) => from_f64(width, a.unsigned() as f64),
-        (FloatOp::ToSigned, &[a]) => Bits::signed_new(width, to_f64(a) as i128),
-        (FloatOp::ToUnsigned, &[a]) => Bits::new(width, to_f64(a) as u128),
+        (FloatOp::ToSigned, &[a]) => {
+            let most = Bits::sign_bit(width).not().signed();
+            Bits::signed_new(width, (to_f64(a) as i128).clamp(-most - 1, most))
+        }
+        (FloatOp::ToUnsigned, &[a]) => Bits::new(width, (to_f64(a) as u128).min(Bits::ones(width).unsigned())),
         (FloatOp::Fma, &[a, b, c]) if format == 32 => single(to_f32(a).mul_add(to_f32(b), to_f32(c))),
         (FloatOp::Fma, &[a, b, c]) if format == 64 => from_f64(64, to_f64(a).mul_add(to_f64(b), to_f64(c))),
         // Rounding twice is harmless if the first format has more than twice the digits of the result (Figueroa,
@@ -135,7 +148,7 @@ fn single(value: f32) -> Bits {
     Bits::new(32, if value.is_nan() { 0x7fc0_0000 } else { value.to_bits().into() })
 }
 
-fn to_f64(bits: Bits) -> f64 {
+pub(crate) fn to_f64(bits: Bits) -> f64 {
     match bits.width() {
         16 => from_half(bits.unsigned() as u16),
         32 => to_f32(bits).into(),

@@ -20,6 +20,7 @@
 //! | `substitute.rs` | a term with variables replaced, rebuilt by the constructors |
 //! | `script.rs` | SMT-LIB 2.6 text, one definition per shared term |
 //! | `solver.rs` | z3 and cvc5 as processes, with time limits |
+//! | `search/` | a search for models bit by bit, without another process |
 //! | `reply.rs` | parser of their answers |
 //!
 //! The crate does not interpret the meaning of terms, and has no dependencies.
@@ -45,6 +46,7 @@ mod linear;
 mod polynomial;
 mod reply;
 mod script;
+mod search;
 mod solver;
 mod substitute;
 mod term;
@@ -55,6 +57,7 @@ pub use evaluate::{Evaluator, Model};
 pub use float_op::FloatOp;
 pub use polynomial::equal_polynomials;
 pub use script::Query;
+pub use search::search;
 pub use solver::{Answer, Backend, Solver, SolverError};
 pub use substitute::Substitution;
 pub use term::{Node, Op, Term, Terms};

@@ -19,11 +19,13 @@ pub(crate) enum Place {
     General(usize),
     /// The low half of a vector register.
     Vector(usize),
+    /// The high half of a vector register.
+    VectorHigh(usize),
     /// Memory, by its offset in bytes from the first stack argument, or in the area of results.
     Stack(i64),
 }
 
-/// A value in a place, or a half of an `i128`.
+/// A value in a place, or a half of 128 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Passed {
     pub(crate) place: Place,
@@ -173,7 +175,10 @@ impl Places<'_> {
             if ty == I128 {
                 let halves = self.pair().into_iter().zip([0, 64]);
                 all.extend(halves.map(|(place, low)| Passed { place, number, low, width: 64, extension }));
-            } else if ty.is_scalar() && ty.bits() <= 64 {
+            } else if ty.is_vector() && ty.bits() == 128 {
+                let halves = self.vector().into_iter().zip([0, 64]);
+                all.extend(halves.map(|(place, low)| Passed { place, number, low, width: 64, extension }));
+            } else if (ty.is_scalar() || ty.is_vector()) && ty.bits() <= 64 {
                 all.push(Passed { place: self.place(ty.is_int()), number, low: 0, width: ty.bits(), extension });
             } else {
                 return Err(Feature::Type(ty));
@@ -203,6 +208,17 @@ impl Places<'_> {
         let places = [self.place(true), self.place(true)];
         self.generals = left;
         places
+    }
+
+    /// Returns the places of the halves of a vector of 128 bits: a register, or memory, aligned to 16 bytes (section 3.2.3,
+    /// "Passing"; AAPCS64, rules C.2 and C.4).
+    fn vector(&mut self) -> [Place; 2] {
+        if let Some((&register, rest)) = self.vectors.split_first() {
+            self.vectors = rest;
+            return [Place::Vector(register), Place::VectorHigh(register)];
+        }
+        self.bytes = (self.bytes + 31) & !15;
+        [Place::Stack(self.bytes - 16), Place::Stack(self.bytes - 8)]
     }
 
     fn place(&mut self, is_int: bool) -> Place {

@@ -12,7 +12,8 @@
 
 use crate::attempt::{Attempt, Mark};
 use crate::clif::{Atomic, AtomicKind, Effect};
-use crate::equal::{Decision, Judge, simplified};
+use crate::conditions::simplified;
+use crate::equal::{Decision, Judge};
 use crate::error::Fault;
 use crate::frame::Frame;
 use crate::input::Machine;
@@ -240,7 +241,7 @@ pub(crate) fn settle(
     terms: &mut Terms,
     judge: &mut Judge<'_>,
     effects: &[Effect],
-    conditions: &crate::equal::Conditions,
+    conditions: &crate::conditions::Conditions,
     progress: &mut Progress,
     attempt: &mut Attempt,
 ) -> Result<bool, Failure> {

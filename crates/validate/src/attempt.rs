@@ -1,6 +1,6 @@
 //! Attempts at an atomic access, and instructions at which the code may try again.
 
-use crate::equal::Conditions;
+use crate::conditions::Conditions;
 use crate::frame::Frame;
 use kingpost_machine_semantics::State;
 

@@ -2,8 +2,8 @@
 
 use crate::abi::{self, Convention, Place as Passing};
 use crate::atomic::settle;
-use crate::clif::{self, Call, Effect};
-use crate::equal::Conditions;
+use crate::clif::{self, Call, Effect, Exit};
+use crate::conditions::Conditions;
 use crate::error::Fault;
 use crate::input::Machine;
 use crate::path::{Failure, Path, pass_over, require_equal};
@@ -18,8 +18,16 @@ use kingpost_smt::{Term, Terms};
 const R11: usize = 11;
 
 impl Proof<'_, '_> {
-    /// Requires a call to be the next effect of the function, and continues after it.
-    pub(crate) fn call(&mut self, path: &mut Path, effects: &[Effect], callee: Term) -> Result<(), Stop> {
+    /// Requires a call to be the next effect of the function, and continues after it at `next`. Returns the paths on which
+    /// a handler continues.
+    pub(crate) fn call(
+        &mut self,
+        path: &mut Path,
+        effects: &[Effect],
+        exit: &Exit,
+        next: u32,
+        callee: Term,
+    ) -> Result<Vec<Path>, Stop> {
         let Path { conditions, progress, attempt, .. } = path;
         settle(self.terms, self.judge, effects, conditions, progress, attempt)?;
         let wanted = |effect: &Effect| matches!(effect, Effect::Call(_));
@@ -49,6 +57,7 @@ impl Proof<'_, '_> {
         // The callee may overwrite its arguments and all memory below them.
         path.frame.forget(self.terms, i64::MIN, arguments_end);
         path.frame.forget(self.terms, area.0, area.1);
+        let caught = self.catch(path, call, exit, (stack, index), next)?;
         let mut after = self.unknown_after(index);
         for &(register, _) in abi::saved_generals(machine) {
             after.general[register] = path.state.general[register];
@@ -63,6 +72,7 @@ impl Proof<'_, '_> {
             let content = match passed.place {
                 Passing::General(register) => &mut after.general[register],
                 Passing::Vector(register) => &mut after.vector[register][0],
+                Passing::VectorHigh(register) => &mut after.vector[register][1],
                 Passing::Stack(offset) => {
                     path.frame.store(self.terms, area.0 + offset, result);
                     continue;
@@ -71,7 +81,7 @@ impl Proof<'_, '_> {
             *content = extended(self.terms, result, passed.extension, *content);
         }
         path.state = after;
-        Ok(())
+        Ok(caught)
     }
 
     /// Returns the offsets of the area in the frame to which a call writes results: its first byte, and the first byte
@@ -98,6 +108,7 @@ impl Proof<'_, '_> {
             let content = match passed.place {
                 Passing::General(register) => Some(path.state.general[register]),
                 Passing::Vector(register) => Some(path.state.vector[register][0]),
+                Passing::VectorHigh(register) => Some(path.state.vector[register][1]),
                 Passing::Stack(offset) => {
                     let bytes = i64::from(passed.width.div_ceil(8));
                     path.frame.load(self.terms, stack + offset, bytes)
@@ -186,7 +197,7 @@ impl Proof<'_, '_> {
 
     /// Returns a state without a known content for the registers after a call, by the index of its effect. The names of
     /// its variables are made once.
-    fn unknown_after(&mut self, index: usize) -> State {
+    pub(crate) fn unknown_after(&mut self, index: usize) -> State {
         if self.after_calls.len() <= index {
             self.after_calls.resize(index + 1, None);
         }
@@ -252,6 +263,7 @@ impl Proof<'_, '_> {
             let content = match passed.place {
                 Passing::General(register) => path.state.general[register],
                 Passing::Vector(register) => path.state.vector[register][0],
+                Passing::VectorHigh(register) => path.state.vector[register][1],
                 Passing::Stack(offset) => {
                     let bytes = i64::from(passed.width.div_ceil(8));
                     let content = path.area.load(self.terms, offset, bytes);

@@ -93,6 +93,8 @@ pub enum Fault {
     StoreWidth,
     /// The stored value.
     StoredValue,
+    /// An access of 16 bytes that faults unless its address is a multiple of 16, which the function does not say.
+    Alignment,
     /// An access that may trap, without its code in the table of traps.
     AccessTrap(TrapCode),
     /// A call where the function has none.
@@ -101,6 +103,8 @@ pub enum Fault {
     Callee,
     /// An argument of a call, by its number.
     Argument(u32),
+    /// The handlers of a call: their tags, contexts, or the stack pointer with which they begin.
+    Handlers,
     /// The place of the results of a call that are in memory.
     ResultArea,
     /// The alignment of the stack pointer at a call.
@@ -154,10 +158,12 @@ impl fmt::Display for Fault {
             Fault::StoreAddress => f.write_str("the address of the store differs"),
             Fault::StoreWidth => f.write_str("the width of the store differs"),
             Fault::StoredValue => f.write_str("the stored value differs"),
+            Fault::Alignment => f.write_str("the access may not be aligned"),
             Fault::AccessTrap(code) => write!(f, "the access is not listed with the trap code {code}"),
             Fault::Call => f.write_str("the function has no call here"),
             Fault::Callee => f.write_str("the called function differs"),
             Fault::Argument(number) => write!(f, "argument {number} differs"),
+            Fault::Handlers => f.write_str("the table of handlers differs"),
             Fault::ResultArea => f.write_str("results of the call have no place in the frame"),
             Fault::StackAlignment => f.write_str("the stack pointer is not aligned at the call"),
             Fault::SlotBelowStackPointer => f.write_str("a stack slot is below the stack pointer"),

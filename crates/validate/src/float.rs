@@ -2,13 +2,14 @@
 //!
 //! A function may return any NaN of a set where a result is a NaN, and the processor returns one of this set. So each
 //! operation is a function of its operands that is known except for its NaNs, and both sides apply the same one. Where a
-//! minimum or a maximum is a NaN, it is the one of the sum, as on AArch64.
+//! minimum or a maximum is a NaN, it is the one of the sum on AArch64, and a canonical one on x86-64.
 
 use crate::error::Feature;
 use crate::input::{Code, Machine};
 use kingpost_ir::Opcode;
-use kingpost_semantics::{Operand, Operation};
-use kingpost_smt::{FloatOp, Term, Terms};
+use kingpost_ir::types::I128;
+use kingpost_semantics::{Operand, Operation, canonical_nan};
+use kingpost_smt::{Bits, FloatOp, Relation, Term, Terms};
 
 /// Returns the result of an operation with the NaN that the processor chooses where it is one. `result` is the result
 /// elsewhere.
@@ -46,21 +47,86 @@ pub(crate) fn chosen(
             let nan = terms.float(FloatOp::Add, &[x.bits, y.bits], terms.width(x.bits));
             Ok(terms.ite(any, nan, result))
         }
-        (Opcode::Fmin | Opcode::Fmax, _) => Err(Feature::Opcode(operation.opcode)),
+        (Opcode::Fmin | Opcode::Fmax, &[x, y]) => {
+            let [x_nan, y_nan] = [x, y].map(|operand| terms.is_nan(operand.bits));
+            let any = terms.or(x_nan, y_nan);
+            let nan = match operation.opcode {
+                Opcode::Fmin => negative_nan(terms, terms.width(x.bits)),
+                _ => signed_nan(terms, x.bits, y.bits),
+            };
+            Ok(terms.ite(any, nan, result))
+        }
         _ => Ok(result),
     }
 }
 
+/// Returns the canonical NaN with its sign set, which is the minimum on x86-64 where an operand is a NaN.
+fn negative_nan(terms: &mut Terms, width: u32) -> Term {
+    let (nan, sign) = (canonical_nan(terms, width), terms.constant(Bits::sign_bit(width)));
+    terms.bit_or(nan, sign)
+}
+
+/// Returns the NaN that is the maximum on x86-64 where an operand is one: a canonical NaN with the sign of a difference,
+/// which the processor chooses. Its operands are the disjunction and the exclusive disjunction of both maxima, in the two
+/// orders of the operands. One of these is a NaN, and so is the difference.
+fn signed_nan(terms: &mut Terms, x: Term, y: Term) -> Term {
+    let [first, second] = [(x, y), (y, x)].map(|(a, b)| {
+        let is_greater = terms.any_relation([a, b], &[Relation::Greater]);
+        terms.ite(is_greater, a, b)
+    });
+    let different = terms.bit_xor(second, first);
+    let either = terms.bit_or(first, different);
+    let difference = terms.float(FloatOp::Sub, &[either, different], terms.width(x));
+    let kept = negative_nan(terms, terms.width(x));
+    terms.bit_and(difference, kept)
+}
+
 /// Returns `true` unless code for an operation is a call, or neither terms nor a solver decide it: divisions of `i128`, the
-/// upper halves of its products, its conversions to and from floats, and on x86-64 the conversion of a double to an
-/// unsigned integer of 64 bits.
-pub(crate) fn has_instruction(machine: Machine, operation: &Operation, operands: &[Operand]) -> bool {
-    let bits = operands.first().map_or(0, |operand| operand.ty.bits());
-    let is_pair = operation.ty.bits() == 128 || bits == 128;
+/// upper halves of its products, its conversions to and from floats, and products of vectors with lanes of 64 bits.
+pub(crate) fn has_instruction(operation: &Operation, operands: &[Operand]) -> bool {
+    let is_pair = operation.ty == I128 || operands.first().is_some_and(|operand| operand.ty == I128);
     match operation.opcode {
+        Opcode::Imul => !operation.ty.is_vector() || operation.ty.lane_bits() < 64,
         Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem | Opcode::Umulhi | Opcode::Smulhi => !is_pair,
-        Opcode::FcvtToSint | Opcode::FcvtFromSint | Opcode::FcvtFromUint => !is_pair,
-        Opcode::FcvtToUint => !is_pair && (machine == Machine::Aarch64 || bits != 64 || operation.ty.bits() != 64),
+        Opcode::FcvtToSint | Opcode::FcvtToUint | Opcode::FcvtToSintSat | Opcode::FcvtToUintSat => !is_pair,
+        Opcode::FcvtFromSint | Opcode::FcvtFromUint => !is_pair,
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_ir::types::{F32, F64};
+    use kingpost_semantics::{Immediate, outcome};
+    use kingpost_smt::{Answer, Sort, search};
+
+    /// Checks that the function may return the NaNs of x86-64, and that the difference is a NaN.
+    #[test]
+    fn nans_of_minima_and_maxima_are_allowed() {
+        for (ty, opcode) in [F32, F64].into_iter().flat_map(|ty| [(ty, Opcode::Fmin), (ty, Opcode::Fmax)]) {
+            let mut terms = Terms::for_code();
+            let operands = ["x", "y"].map(|name| Operand { ty, bits: terms.var(name, Sort::Bits(ty.bits())) });
+            let [x, y] = operands.map(|operand| operand.bits);
+            let operation = Operation { opcode, ty, immediate: Immediate::None };
+            let allowed = outcome(&mut terms, &operation, &operands).unwrap().nan.unwrap();
+            let nan = match opcode {
+                Opcode::Fmin => negative_nan(&mut terms, ty.bits()),
+                _ => signed_nan(&mut terms, x, y),
+            };
+            // The processor returns quiet NaNs.
+            let quiet = canonical_nan(&mut terms, ty.bits());
+            let kept = terms.bit_and(nan, quiet);
+            let is_quiet = terms.eq(kept, quiet);
+            let is_allowed = allowed.allows(&mut terms, nan);
+            let fails = terms.not(is_allowed);
+            let fails = terms.all([allowed.open, is_quiet, fails]);
+            assert!(matches!(search(&terms, fails, 1000), Answer::Unsat), "{opcode} {ty}");
+            let either = terms.bit_or(x, y);
+            let is_nan = terms.is_nan(either);
+            let fails = terms.not(is_nan);
+            let fails = terms.and(allowed.open, fails);
+            assert!(matches!(search(&terms, fails, 1000), Answer::Unsat), "{opcode} {ty}");
+        }
     }
 }

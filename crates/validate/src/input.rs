@@ -33,11 +33,39 @@ pub struct Code<'a> {
     pub heads: Vec<(Block, u32)>,
     /// Instructions that may trap.
     pub traps: Vec<(u32, TrapCode)>,
+    /// Handlers of exceptions, call by call. Handlers of one call are in the order of its exception table.
+    pub handlers: Vec<Handler>,
+    /// Number of bytes by which the stack pointer is below the frame pointer where a handler begins.
+    pub body_offset: i64,
     /// Fields whose contents the linker writes.
     pub relocations: Vec<Relocation>,
     /// Offset of each stack slot in bytes from the stack pointer before the call that entered the function. It is
     /// negative.
     pub slots: Vec<i64>,
+}
+
+/// A handler of exceptions that a call raises.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Handler {
+    /// Offset of the first instruction after the call.
+    pub return_offset: u32,
+    /// The tag that matches; `None` for all tags without a handler.
+    pub tag: Option<u32>,
+    /// Offset of the handler's first instruction.
+    pub offset: u32,
+    /// Place of the value that the runtime receives with the tag.
+    pub context: Option<ContextPlace>,
+}
+
+/// Place of a value during a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ContextPlace {
+    /// A general register, by the number in its encoding.
+    General(usize),
+    /// The low half of a vector register.
+    Vector(usize),
+    /// Memory, by its offset in bytes above the stack pointer.
+    Stack(u32),
 }
 
 /// A field that the linker writes.

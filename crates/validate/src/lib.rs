@@ -16,6 +16,11 @@
 //! |---|---|
 //! | `input.rs` | compiled code and its tables: [`Code`] |
 //! | `clif.rs` | the function as terms and effects |
+//! | `translate.rs` | translation of blocks |
+//! | `computed.rs` | translation of instructions without other effects than traps |
+//! | `byte_order.rs` | byte orders of accesses |
+//! | `vector.rs` | operations on floats by lanes |
+//! | `lanes.rs` | moves of lanes |
 //! | `float.rs` | NaNs that are results of arithmetic |
 //! | `live.rs` | values that may be needed at a head |
 //! | `abi.rs` | calling conventions, from the standards' text |
@@ -26,12 +31,15 @@
 //! | `atomic.rs` | atomic accesses: instructions and loops |
 //! | `relation.rs` | places of values at a head |
 //! | `calls.rs` | calls and returns |
+//! | `exceptions.rs` | handlers of exceptions |
 //! | `symbols.rs` | addresses of symbols, and constants in memory |
 //! | `setup.rs` | a proof before its first path |
 //! | `traps.rs` | traps of instructions |
 //! | `successors.rs` | ends of paths, and relations of the blocks that follow |
+//! | `follow.rs` | execution of a path |
 //! | `prove.rs` | the proof: [`prove`] |
-//! | `equal.rs` | equality of terms: normal forms, models, a solver |
+//! | `conditions.rs` | conditions of paths, and what terms decide under them |
+//! | `equal.rs` | equality of terms: normal forms, models, a search, a solver |
 //! | `error.rs` | verdicts and their reasons |
 //!
 //! A proof trusts the meanings of the function and of instructions, the decoder, the conventions, this crate, the
@@ -41,13 +49,19 @@
 mod abi;
 mod atomic;
 mod attempt;
+mod byte_order;
 mod calls;
 mod clif;
+mod computed;
+mod conditions;
 mod equal;
 mod error;
+mod exceptions;
 mod float;
+mod follow;
 mod frame;
 mod input;
+mod lanes;
 mod live;
 mod machine;
 mod path;
@@ -56,9 +70,11 @@ mod relation;
 mod setup;
 mod successors;
 mod symbols;
+mod translate;
 mod traps;
+mod vector;
 
 pub use equal::Decisions;
 pub use error::{Fault, Feature, Finding, Verdict};
-pub use input::{Code, Machine, Relocation, RelocationKind, Symbol};
+pub use input::{Code, ContextPlace, Handler, Machine, Relocation, RelocationKind, Symbol};
 pub use prove::{Report, prove};

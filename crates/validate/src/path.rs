@@ -2,7 +2,8 @@
 
 use crate::attempt::{Attempt, Mark};
 use crate::clif::{Effect, Load};
-use crate::equal::{Conditions, Judge};
+use crate::conditions::Conditions;
+use crate::equal::Judge;
 use crate::error::Fault;
 use crate::frame::Frame;
 use crate::input::Code;
@@ -33,6 +34,8 @@ pub(crate) struct Path {
     pub(crate) attempt: Attempt,
     /// Whether the next instruction begins an attempt that fails.
     pub(crate) fails: bool,
+    /// The handler of the function at which the path continues, after its last call.
+    pub(crate) caught: Option<usize>,
     /// Instructions since the last effect, if the block has an atomic access.
     pub(crate) marks: Vec<Mark>,
 }
@@ -201,8 +204,11 @@ impl Step<'_, '_> {
     }
 
     /// Performs an effect that is a load.
-    fn perform_load(&mut self, index: usize, load: Load) -> Term {
+    fn perform_load(&mut self, index: usize, load: Load, needs_alignment: bool) -> Term {
         self.progress.perform(index);
+        if needs_alignment && !load.aligned {
+            self.fail(Fault::Alignment);
+        }
         self.require_listed(load.trap);
         load.bits
     }
@@ -247,12 +253,29 @@ impl Step<'_, '_> {
         })
     }
 
+    /// Returns `true` if an access faults unless its address is a multiple of 16, and the address is not known to be one.
+    /// The stack pointer is aligned at calls, and literals of 16 bytes are aligned.
+    fn needs_alignment(&mut self, access: Access) -> bool {
+        if !access.aligned || access.bytes != 16 {
+            return false;
+        }
+        let caller = self.around.caller;
+        if let Some(start) = self.around.frame_offset(self.terms, access.address) {
+            return (start - caller) % 16 != 0;
+        }
+        let around = self.around;
+        let is_literal =
+            |terms: &mut Terms, start| distance(terms, access.address, start).is_some_and(|offset| offset % 16 == 0);
+        !around.literals.iter().any(|&(start, _)| is_literal(self.terms, start))
+    }
+
     /// Loads 16 bytes, which the function loads in halves.
     fn load_halves(&mut self, access: Access) -> Term {
         let eight = self.terms.number(64, 8);
         let above = self.terms.add(access.address, eight);
-        let low = self.load(Access { bytes: 8, ..access });
-        let high = self.load(Access { bytes: 8, address: above, ..access });
+        let aligned = self.needs_alignment(access);
+        let low = self.load(Access { bytes: 8, aligned, ..access });
+        let high = self.load(Access { bytes: 8, address: above, aligned: false, ..access });
         self.terms.concat(high, low)
     }
 
@@ -261,8 +284,9 @@ impl Step<'_, '_> {
         let eight = self.terms.number(64, 8);
         let above = self.terms.add(access.address, eight);
         let [low, high] = [0, 64].map(|low| self.terms.extract(value, low, 64));
-        self.store(Access { bytes: 8, ..access }, low);
-        self.store(Access { bytes: 8, address: above, ..access }, high);
+        let aligned = self.needs_alignment(access);
+        self.store(Access { bytes: 8, aligned, ..access }, low);
+        self.store(Access { bytes: 8, address: above, aligned: false, ..access }, high);
     }
 
     /// Returns the next effect that is neither a load nor a trap that cannot occur, and passes over those before it.
@@ -392,6 +416,9 @@ impl World for Step<'_, '_> {
         if let Some(start) = self.around.frame_offset(self.terms, address) {
             let end = start + i64::from(bytes);
             if !self.around.overlaps_slot(start, end) {
+                if self.needs_alignment(access) {
+                    self.fail(Fault::Alignment);
+                }
                 return match self.frame.load(self.terms, start, bytes.into()) {
                     Some(content) => content,
                     None => self.unknown(width),
@@ -413,7 +440,7 @@ impl World for Step<'_, '_> {
             return self.load_halves(access);
         }
         match self.find_load(address, width) {
-            Some((index, load)) => self.perform_load(index, load),
+            Some((index, load)) => self.perform_load(index, load, access.aligned && bytes == 8),
             None => self.load_beside_atomic(access),
         }
     }
@@ -431,6 +458,9 @@ impl World for Step<'_, '_> {
         if let Some(start) = self.around.frame_offset(self.terms, address) {
             let end = start + i64::from(bytes);
             if !self.around.overlaps_slot(start, end) {
+                if self.needs_alignment(access) {
+                    return self.fail(Fault::Alignment);
+                }
                 // An exclusive store may not store.
                 if matches!(order, Order::Exclusive | Order::ExclusiveRelaxed) {
                     return self.fail(Fault::Atomic);
@@ -464,7 +494,10 @@ impl World for Step<'_, '_> {
             Ok(index) => index,
             Err(failure) => return self.fail(failure),
         };
-        let Effect::Store { address: expected, value: bits, trap } = self.effects[index] else { return };
+        let Effect::Store { address: expected, value: bits, trap, aligned } = self.effects[index] else { return };
+        if access.aligned && bytes == 8 && !aligned {
+            self.fail(Fault::Alignment);
+        }
         self.progress.perform(index);
         self.require(address, expected, Fault::StoreAddress);
         if self.terms.width(bits) != self.terms.width(value) {

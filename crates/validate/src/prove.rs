@@ -7,26 +7,22 @@
 use crate::abi::{Convention, Place as Passing};
 use crate::attempt::Attempt;
 use crate::clif::{self, Edge, Effect, Exit, Meaning};
-use crate::equal::{Conditions, Decisions, Judge};
+use crate::conditions::Conditions;
+use crate::equal::{Decisions, Judge};
 use crate::error::{Fault, Feature, Finding, Verdict};
 use crate::frame::Frame;
-use crate::input::{Code, RelocationKind};
+use crate::input::Code;
 use crate::machine::Decoded;
-use crate::path::{Failure, Path, Progress, Step, Surroundings};
+use crate::path::{Failure, Path, Progress, Surroundings};
 use crate::relation::Relation;
-use crate::symbols::{address_of, pointer_to};
 use cranelift_entity::SecondaryMap;
 use kingpost_ir::signature::ArgumentExtension;
 use kingpost_ir::{Block, Function};
-use kingpost_machine_semantics::{At, Flow, State};
+use kingpost_machine_semantics::State;
 use kingpost_smt::{Evaluator, Model, Solver, Substitution, Term, Terms, Value};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Maximum number of instructions on a path between two heads.
-const MAX_STEPS: u32 = 1 << 16;
-/// Number of bytes of stack slots that each probe loop touches within [`MAX_STEPS`], with the smallest guard of 16 bytes.
-const MAX_PROBED: i64 = 1 << 16;
 /// Maximum number of paths from one head.
 const MAX_PATHS: usize = 1 << 12;
 /// Maximum number of times that a block is examined.
@@ -211,6 +207,7 @@ impl Proof<'_, '_> {
             probed: None,
             attempt: Attempt::None,
             fails: false,
+            caught: None,
             marks: Vec::new(),
         };
         (path, Vec::new(), Exit::Jump(edge), Vec::new())
@@ -247,214 +244,13 @@ impl Proof<'_, '_> {
             probed: None,
             attempt: Attempt::None,
             fails: false,
+            caught: None,
             marks: Vec::new(),
         };
         (path, effects, meaning.exit, replaced)
     }
 
-    /// Follows a path to its end. Adds the paths that branch off.
-    #[allow(clippy::too_many_arguments, reason = "the parts of the examined block")]
-    fn follow(
-        &mut self,
-        block: Option<Block>,
-        mut path: Path,
-        effects: &[Effect],
-        exit: &Exit,
-        replaced: &[(Term, Term)],
-        paths: &mut Vec<Path>,
-        work: &mut BTreeSet<Origin>,
-    ) -> Result<(), Stopped> {
-        let stack_pointer = self.around.code.machine.stack_pointer();
-        let has_atomic = effects.iter().any(|effect| matches!(effect, Effect::Atomic(_)));
-        loop {
-            let offset = path.offset;
-            if path.attempt == Attempt::Failed && self.try_again(&path, paths) {
-                return Ok(());
-            }
-            let site = Site { block, offset };
-            let failed = |failure: Failure| Stopped::Failure(site, failure);
-            if (path.steps > 0 || block.is_none()) && self.is_head[offset as usize] {
-                let end = End::Head(offset);
-                return self.finish(&path, effects, exit, replaced, end, work).map_err(|stop| stop.at(site));
-            }
-            path.steps += 1;
-            self.instructions += 1;
-            if path.steps > MAX_STEPS {
-                let slots = self.around.slots.iter().map(|&(start, end)| end - start);
-                if block.is_none() && slots.sum::<i64>() > MAX_PROBED {
-                    return Err(Stopped::Feature(Feature::Preamble("a frame that is probed in very many steps")));
-                }
-                return Err(failed(Fault::Unbounded.into()));
-            }
-            let (decoded, len) = self.decode(offset).map_err(|fault| failed(fault.into()))?;
-            let symbol = self.relocated(offset, len).map_err(Stopped::Feature)?;
-            let before_attempt = (has_atomic && !path.fails).then(|| path.mark());
-            let performed = path.progress.count();
-            let at = At { base: self.around.base, offset: offset.into(), symbol };
-            let mut step = Step {
-                terms: self.terms,
-                judge: self.judge,
-                around: &self.around,
-                effects,
-                offset,
-                frame: &mut path.frame,
-                area: &mut path.area,
-                conditions: &mut path.conditions,
-                progress: &mut path.progress,
-                tables: &mut path.tables,
-                is_prologue: block.is_none(),
-                unspecified: &mut path.unspecified,
-                attempt: &mut path.attempt,
-                fails: std::mem::take(&mut path.fails),
-                forks: false,
-                locked: None,
-                is_vacuous: false,
-                status: None,
-                learned: None,
-                faults: Vec::new(),
-                failure: None,
-            };
-            let before = (path.state.general[stack_pointer], step.frame.lowest());
-            let flow = decoded.step(&mut step, len as usize, at, &mut path.state);
-            let (faults, failure, learned, forks) = (step.faults, step.failure, step.learned, step.forks);
-            if step.is_vacuous {
-                return Ok(());
-            }
-            if forks {
-                let marks = path.marks.clone();
-                // The path does not begin after its first instruction: it may be the head.
-                paths.extend(before_attempt.map(|at| Path { fails: true, marks, steps: at.steps - 1, ..at }));
-            }
-            if path.progress.count() != performed {
-                path.marks.clear();
-            }
-            if let Some(learned) = learned {
-                path.learn(self.terms, learned);
-            }
-            if let Some(failure) = failure {
-                return if self.is_infeasible(&path.conditions) { Ok(()) } else { Err(failed(failure)) };
-            }
-            for condition in faults {
-                self.fault(&path, effects, offset, condition).map_err(failed)?;
-                let not = self.terms.not(condition);
-                path.conditions.add(self.terms, not);
-            }
-            // Most instructions change neither the stack pointer nor the lowest known byte.
-            if path.steps == 1 || before != (path.state.general[stack_pointer], path.frame.lowest()) {
-                self.forget_below(&mut path);
-            }
-            let next = offset + len;
-            let target = |target: i64| {
-                let inside = u32::try_from(target).ok().filter(|&target| target < self.around.code.end);
-                inside.ok_or_else(|| failed(Fault::OutsideCode.into()))
-            };
-            match flow {
-                Flow::Next => path.offset = next,
-                Flow::Jump(to) => path.offset = target(to)?,
-                Flow::Branch { condition, target: to } => {
-                    let to = target(to)?;
-                    match path.conditions.decide(self.terms, condition) {
-                        Some(true) => path.offset = to,
-                        Some(false) => path.offset = next,
-                        None => {
-                            let mut taken = path.clone();
-                            taken.offset = to;
-                            taken.conditions.add(self.terms, condition);
-                            paths.push(taken);
-                            let not = self.terms.not(condition);
-                            path.conditions.add(self.terms, not);
-                            path.offset = next;
-                        }
-                    }
-                }
-                Flow::Indirect(address) if matches!(exit, Exit::TailCall(_)) => {
-                    let end = End::TailCall(address);
-                    return self.finish(&path, effects, exit, replaced, end, work).map_err(|stop| stop.at(site));
-                }
-                Flow::Indirect(address) => {
-                    return self.jump(path, address, exit, replaced, paths).map_err(failed);
-                }
-                // The exclusive store that fails on this path does not come.
-                Flow::Call(_) if path.attempt == Attempt::Failing => return Ok(()),
-                Flow::Call(callee) => {
-                    let called = match block {
-                        None => self.call_probe(&mut path, callee).map_err(Stop::from),
-                        Some(_) => self.call(&mut path, effects, callee),
-                    };
-                    match called {
-                        Ok(()) => {}
-                        Err(_) if self.is_infeasible(&path.conditions) => return Ok(()),
-                        Err(stop) => return Err(stop.at(site)),
-                    }
-                    path.offset = next;
-                }
-                Flow::Return(address) => {
-                    let end = End::Return(address);
-                    return self.finish(&path, effects, exit, replaced, end, work).map_err(|stop| stop.at(site));
-                }
-                Flow::Trap => {
-                    return match self.trap(&path, effects, offset) {
-                        Err(_) if self.is_infeasible(&path.conditions) => Ok(()),
-                        other => other.map_err(failed),
-                    };
-                }
-            }
-        }
-    }
-
-    fn decode(&mut self, offset: u32) -> Result<(Decoded, u32), Fault> {
-        let code = self.around.code;
-        if let Some(Some((decoded, len))) = self.decoded.get(offset as usize) {
-            return Ok((*decoded, (*len).into()));
-        }
-        let bytes = code.bytes.get(offset as usize..code.end as usize).ok_or(Fault::OutsideCode)?;
-        let (decoded, len) = code.machine.decode(bytes).map_err(|_| Fault::Instruction)?;
-        if let Some(feature) = decoded.missing(&code.features) {
-            return Err(Fault::Processor(feature));
-        }
-        self.decoded[offset as usize] = Some((decoded, len as u8));
-        Ok((decoded, len as u32))
-    }
-
-    /// Returns the address in the relocated field of an instruction, if there is one.
-    fn relocated(&mut self, offset: u32, len: u32) -> Result<Option<Term>, Feature> {
-        let relocations = &self.around.code.relocations;
-        let first = relocations.partition_point(|relocation| relocation.offset < offset);
-        let Some(relocation) = relocations.get(first).filter(|relocation| relocation.offset < offset + len) else {
-            return Ok(None);
-        };
-        let (symbol, addend) = match relocation.kind {
-            RelocationKind::Address => (address_of(self.terms, &relocation.symbol), relocation.addend),
-            // The processor adds the address of the next instruction.
-            RelocationKind::Distance => {
-                let rest = i64::from(offset + len - relocation.offset);
-                (address_of(self.terms, &relocation.symbol), relocation.addend + rest)
-            }
-            RelocationKind::Pointer => (pointer_to(self.terms, &relocation.symbol), relocation.addend),
-            RelocationKind::PointerDistance => {
-                let rest = i64::from(offset + len - relocation.offset);
-                (pointer_to(self.terms, &relocation.symbol), relocation.addend + rest)
-            }
-            RelocationKind::Other(name) => return Err(Feature::Relocation(name)),
-        };
-        let addend = self.terms.number(64, addend as u64 as u128);
-        Ok(Some(self.terms.add(symbol, addend)))
-    }
-
-    /// Removes the memory below the stack pointer, which signal handlers overwrite.
-    fn forget_below(&mut self, path: &mut Path) {
-        let Some(first) = path.frame.lowest() else { return };
-        let machine = self.around.code.machine;
-        let stack = path.state.general[machine.stack_pointer()];
-        match self.around.frame_offset(self.terms, stack) {
-            Some(stack) if first < stack - machine.red_zone() => {
-                path.frame.forget(self.terms, i64::MIN, stack - machine.red_zone());
-            }
-            Some(_) => {}
-            None => path.frame = Frame::default(),
-        }
-    }
-
+    /// Returns `true` if nothing executes a path under these conditions.
     pub(crate) fn is_infeasible(&mut self, conditions: &Conditions) -> bool {
         self.judge.is_contradiction(self.terms, conditions)
     }
@@ -495,7 +291,7 @@ impl From<Failure> for Stop {
 }
 
 impl Stop {
-    fn at(self, site: Site) -> Stopped {
+    pub(crate) fn at(self, site: Site) -> Stopped {
         match self {
             Stop::Failure(failure) => Stopped::Failure(site, failure),
             Stop::Feature(feature) => Stopped::Feature(feature),
@@ -507,8 +303,10 @@ impl Stop {
 fn replace(terms: &mut Terms, with: &mut Substitution, effect: Effect) -> Effect {
     let mut new = |term: Term| with.apply(terms, term);
     match effect {
-        Effect::Load(load) => Effect::Load(clif::Load { address: new(load.address), bits: load.bits, ..load }),
-        Effect::Store { address, value, trap } => Effect::Store { address: new(address), value: new(value), trap },
+        Effect::Load(load) => Effect::Load(clif::Load { address: new(load.address), bits: new(load.bits), ..load }),
+        Effect::Store { address, value, trap, aligned } => {
+            Effect::Store { address: new(address), value: new(value), trap, aligned }
+        }
         Effect::TrapIf { condition, code } => Effect::TrapIf { condition: new(condition), code },
         Effect::Call(call) => Effect::Call(clif::Call {
             callee: new(call.callee),

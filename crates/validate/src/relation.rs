@@ -102,16 +102,21 @@ pub(crate) fn is_invariant(terms: &Terms, term: Term, depth: u32) -> bool {
 /// Nesting of invariant terms that are followed.
 const INVARIANT_DEPTH: u32 = 4;
 
-/// Returns the places of a state and a frame with their contents.
-fn contents(terms: &Terms, generals: usize, vectors: usize, state: &State, frame: &Frame) -> Vec<(Place, Term)> {
+/// Returns the places of a state and a frame with their contents. Longer parts of the frame are places of eight bytes,
+/// because values of 128 bits have a place for each half.
+fn contents(terms: &mut Terms, generals: usize, vectors: usize, state: &State, frame: &Frame) -> Vec<(Place, Term)> {
     let mut all: Vec<(Place, Term)> =
         (0..generals).map(|number| (Place::General(number), state.general[number])).collect();
     for number in 0..vectors {
         all.extend([0, 1].map(|half| (Place::Vector(number, half), state.vector[number][half])));
     }
     for piece in frame.pieces() {
-        let bytes = i64::from(terms.width(piece.bytes) / 8);
-        all.push((Place::Frame(piece.offset, bytes), piece.bytes));
+        let bits = terms.width(piece.bytes);
+        for low in (0..bits).step_by(64) {
+            let width = (bits - low).min(64);
+            let part = terms.extract(piece.bytes, low, width);
+            all.push((Place::Frame(piece.offset + i64::from(low / 8), i64::from(width / 8)), part));
+        }
     }
     all
 }

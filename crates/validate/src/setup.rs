@@ -1,7 +1,7 @@
 //! The state of a proof before the first path: meaning, convention, tables, and cut points.
 
 use crate::abi::{self, Place as Passing};
-use crate::clif::{self, BlockMeaning, Exit, Meaning, parts};
+use crate::clif::{BlockMeaning, Exit, Meaning, parts};
 use crate::equal::Judge;
 use crate::error::{Fault, Feature};
 use crate::frame::Frame;
@@ -10,6 +10,7 @@ use crate::live;
 use crate::path::Surroundings;
 use crate::prove::{Proof, Site, Stopped};
 use crate::symbols::symbols;
+use crate::translate;
 use cranelift_entity::SecondaryMap;
 use kingpost_ir::{Block, Function};
 use kingpost_smt::{Sort, Term, Terms};
@@ -22,6 +23,9 @@ fn has_edge_to_entry(meaning: &Meaning) -> bool {
         Exit::Jump(edge) => Some(&edge.block) == entry,
         Exit::Branch { then, otherwise, .. } => [then, otherwise].iter().any(|edge| Some(&edge.block) == entry),
         Exit::Table { entries, default, .. } => entries.iter().chain([default]).any(|edge| Some(&edge.block) == entry),
+        Exit::Try { normal, catches, .. } => {
+            catches.iter().map(|catch| &catch.edge).chain([normal]).any(|edge| Some(&edge.block) == entry)
+        }
         Exit::Return(_) | Exit::TailCall(_) | Exit::Never => false,
     })
 }
@@ -109,6 +113,7 @@ impl<'a, 'j> Proof<'a, 'j> {
             let whole = match passed.place {
                 Passing::General(number) => entry.general[number],
                 Passing::Vector(number) => entry.vector[number][0],
+                Passing::VectorHigh(number) => entry.vector[number][1],
                 Passing::Stack(offset) => {
                     let content = entry_frame.load(terms, caller + offset, 8);
                     content.expect("stack arguments are stored at the entry")
@@ -120,7 +125,7 @@ impl<'a, 'j> Proof<'a, 'j> {
                 None => arguments.push(part),
             }
         }
-        let meaning = clif::meaning(terms, func, code, &arguments, &addresses)?;
+        let meaning = translate::meaning(terms, func, code, &arguments, &addresses)?;
         if has_edge_to_entry(&meaning) {
             return Err(Feature::Preamble("an edge to the entry block"));
         }

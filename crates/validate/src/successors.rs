@@ -2,7 +2,7 @@
 
 use crate::atomic::settle;
 use crate::clif::{Call, Edge, Effect, Exit, parts};
-use crate::equal::simplified;
+use crate::conditions::simplified;
 use crate::error::Fault;
 use crate::path::{Failure, Path, distance, pass_over};
 use crate::prove::{End, Origin, Proof, Stop};
@@ -135,6 +135,10 @@ impl Proof<'_, '_> {
                 self.check_tail_call(path, target, &call)
             }
             Exit::Jump(edge) => self.enter(path, edge, replaced, end, work, depth),
+            Exit::Try { normal, catches, .. } => {
+                let edge = path.caught.map_or(normal, |number| &catches[number].edge);
+                self.enter(path, edge, replaced, end, work, depth)
+            }
             Exit::Branch { condition, then, otherwise } => {
                 let condition = substitution.apply(self.terms, *condition);
                 for (condition, edge) in [(condition, then), (self.terms.not(condition), otherwise)] {

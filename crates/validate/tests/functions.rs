@@ -5,13 +5,19 @@ use kingpost_validate::Verdict;
 
 const FUNCTIONS: &str = include_str!("functions.clif");
 const RESULTS: &str = include_str!("results.clif");
+const FLOATS: &str = include_str!("floats.clif");
+const VECTORS: &str = include_str!("vectors.clif");
+const EXCEPTIONS: &str = include_str!("exceptions.clif");
 
 #[test]
 fn small_functions_are_proved() {
     let mut wrong = Vec::new();
     for target in TARGETS {
         for allocator in allocators() {
-            for (name, report) in [FUNCTIONS, RESULTS].into_iter().flat_map(|text| reports(text, target, allocator)) {
+            for (name, report) in [FUNCTIONS, RESULTS, FLOATS, VECTORS, EXCEPTIONS]
+                .into_iter()
+                .flat_map(|text| reports(text, target, allocator))
+            {
                 match report {
                     Ok(report) if report.verdict == Verdict::Proved => {}
                     Ok(report) => wrong.push(format!("{target} {allocator} {name}: {}", report.verdict)),

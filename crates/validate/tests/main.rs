@@ -2,8 +2,10 @@
 
 mod atomics;
 mod compiled;
+mod exceptions;
 mod faults;
 mod functions;
 mod results;
 mod terms;
+mod vectors;
 mod written;

@@ -2,6 +2,7 @@
 
 use crate::compiled::{TARGETS, compiler};
 use kingpost_codegen::compiled::ModuleBuffer;
+use kingpost_validate::Verdict;
 
 /// Counts of bits, which code spells in several ways.
 const COUNTS: &str = "
@@ -21,14 +22,61 @@ function %popcnt32(i32) -> i32 { block0(v0: i32): v1 = popcnt v0 return v1 }
 function %popcnt64(i64) -> i64 { block0(v0: i64): v1 = popcnt v0 return v1 }
 ";
 
-#[test]
-fn counts_of_bits_are_proved_by_terms() {
+/// Comparisons and conversions of floats.
+const FLOATS: &str = "
+function %equal(f64, f64) -> i8 { block0(v0: f64, v1: f64): v2 = fcmp eq v0, v1 return v2 }
+function %one(f32, f32) -> i8 { block0(v0: f32, v1: f32): v2 = fcmp one v0, v1 return v2 }
+function %to_sint(f64) -> i32 { block0(v0: f64): v1 = fcvt_to_sint.i32 v0 return v1 }
+function %to_byte(f32) -> i8 { block0(v0: f32): v1 = fcvt_to_sint.i8 v0 return v1 }
+function %to_uint(f64) -> i64 { block0(v0: f64): v1 = fcvt_to_uint.i64 v0 return v1 }
+function %to_nearest(f64) -> i64 { block0(v0: f64): v1 = fcvt_to_uint_sat.i64 v0 return v1 }
+function %to_nearest_byte(f32) -> i8 { block0(v0: f32): v1 = fcvt_to_sint_sat.i8 v0 return v1 }
+function %to_nearest_half(f64) -> i16 { block0(v0: f64): v1 = fcvt_to_uint_sat.i16 v0 return v1 }
+function %least(f64, f64) -> f64 { block0(v0: f64, v1: f64): v2 = fmin v0, v1 return v2 }
+function %most(f32, f32) -> f32 { block0(v0: f32, v1: f32): v2 = fmax v0, v1 return v2 }
+";
+
+/// Operations whose code has another form than the function.
+const INTEGERS: &str = "
+function %is_zero(i64, i64) -> i8 {
+block0(v0: i64, v1: i64):
+    v2 = iconcat v0, v1
+    v3 = iconst.i64 0
+    v4 = uextend.i128 v3
+    v5 = icmp eq v2, v4
+    return v5
+}
+function %less(i128, i128) -> i8 { block0(v0: i128, v1: i128): v2 = icmp slt v0, v1 return v2 }
+function %carries(i32, i32, i8) -> i32, i8 { block0(v0: i32, v1: i32, v2: i8): v3, v4 = uadd_overflow_cin v0, v1, v2 return v3, v4 }
+function %magnitude(i64) -> i64 { block0(v0: i64): v1 = iabs v0 return v1 }
+function %rotate(i8, i8) -> i8 { block0(v0: i8, v1: i8): v2 = rotl v0, v1 return v2 }
+function %most(i32) -> i32 { block0(v0: i32): v1 = iconst.i32 0 v2 = smax v0, v1 return v2 }
+";
+
+fn check(text: &str) {
     for target in TARGETS {
         let compiler = compiler(target, "ssa");
         let mut cx = compiler.context();
-        for mut func in kingpost_reader::parse_functions(COUNTS).unwrap() {
+        for mut func in kingpost_reader::parse_functions(text).unwrap() {
             let result = compiler.compile(&mut cx, &mut func, &mut ModuleBuffer::default());
             assert!(result.is_ok(), "{target} {}: {result:?}", func.name);
+            let report = cx.proof().unwrap();
+            assert_eq!(report.verdict, Verdict::Proved, "{target} {}", func.name);
         }
     }
+}
+
+#[test]
+fn counts_of_bits_are_proved_by_terms() {
+    check(COUNTS);
+}
+
+#[test]
+fn floats_are_proved_by_terms() {
+    check(FLOATS);
+}
+
+#[test]
+fn integers_are_proved_by_terms() {
+    check(INTEGERS);
 }

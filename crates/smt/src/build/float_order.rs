@@ -16,6 +16,17 @@ pub enum Relation {
     Greater,
 }
 
+impl Relation {
+    /// Returns the relation of the operands in the other order.
+    fn mirrored(self) -> Relation {
+        match self {
+            Relation::Less => Relation::Greater,
+            Relation::Greater => Relation::Less,
+            Relation::Unordered | Relation::Equal => self,
+        }
+    }
+}
+
 /// Returns the number of stored significand bits of the format of `width` bits (IEEE 754, section 3.6).
 fn stored_digits(width: u32) -> u32 {
     match width {
@@ -41,6 +52,11 @@ impl Terms {
 
     /// Returns a term that holds if a float is a NaN.
     pub fn is_nan(&mut self, x: Term) -> Term {
+        if self.is_of_code()
+            && let Some(normal) = self.source_of_nan(x)
+        {
+            return normal;
+        }
         let (magnitude, infinity) = (self.magnitude(x), self.infinity(self.width(x)));
         self.ult(infinity, magnitude)
     }
@@ -59,6 +75,15 @@ impl Terms {
 
     /// Returns a term that holds if two floats have one of some relations.
     pub fn any_relation(&mut self, [x, y]: [Term; 2], relations: &[Relation]) -> Term {
+        if self.is_of_code() {
+            if let Some(normal) = self.relation_of_operand(x, y, relations) {
+                return normal;
+            }
+            let mirrored: Vec<Relation> = relations.iter().map(|relation| relation.mirrored()).collect();
+            if let Some(normal) = self.relation_of_operand(y, x, &mirrored) {
+                return normal;
+            }
+        }
         let [x_nan, y_nan] = [x, y].map(|operand| self.is_nan(operand));
         let unordered = self.or(x_nan, y_nan);
         let ordered = self.not(unordered);

@@ -14,6 +14,7 @@
 //! | `bitwise.rs` | shifts and operations on bits |
 //! | `width.rs` | concatenation, extraction, extension |
 //! | `float_order.rs` | order of floats |
+//! | `float_code.rs` | further normal forms for floats, for machine code |
 //! | `count.rs` | operations composed of others: rotations, counts and orders of bits |
 //! | `code.rs` | further normal forms, for machine code |
 
@@ -22,6 +23,7 @@ mod bitwise;
 mod code;
 mod compare;
 mod count;
+mod float_code;
 mod float_order;
 mod logic;
 mod width;
