@@ -182,6 +182,13 @@ impl Meter {
         if counter - *paid < BATCH {
             return Ok(());
         }
+        self.spend_and_grow(counter, paid, bytes)
+    }
+
+    /// Counts a batch and its bytes. This is not a part of its callers, which are hot.
+    #[cold]
+    #[inline(never)]
+    fn spend_and_grow(&self, counter: u64, paid: &mut u64, bytes: impl FnOnce() -> u64) -> Result<(), Exceeded> {
         self.spend_rest(counter, paid)?;
         self.grow(bytes)
     }

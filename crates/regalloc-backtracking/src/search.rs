@@ -214,6 +214,7 @@ impl Search<'_, '_> {
     }
 
     /// Counts the steps so far on the meter, if they are many.
+    #[inline]
     fn pay(&mut self) -> Result<(), AllocError> {
         let bytes = || self.bundles.heap_bytes() + self.interference.heap_bytes() + self.live.heap_bytes();
         Ok(self.diagnostics.meter.spend_growing(self.stats.steps, &mut self.paid, bytes)?)
