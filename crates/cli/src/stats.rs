@@ -106,7 +106,7 @@ mod tests {
             "{text}"
         );
         assert!(text.ends_with("\"weighted_cost\":0.000000}\n") && text.contains("\"regalloc_s\":"), "{text}");
-        assert_eq!(summary.render(StatsFormat::Text).lines().count(), 10 + Stage::ALL.len());
+        assert_eq!(summary.render(StatsFormat::Text).lines().count(), 11 + Stage::ALL.len());
         assert_eq!(summary.times().lines().count(), 2 + Stage::ALL.len());
     }
 }
