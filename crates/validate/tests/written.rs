@@ -258,7 +258,7 @@ fn saturating_conversions_have_the_bounds_of_the_type() {
     assert_eq!(fault(leaf(text, &clamped(0xf0))), Some(Fault::Result(0)));
 }
 
-/// Adds two loads of one word that never changes, of which the code performs one.
+/// Adds two loads of one word that never changes. The code performs one of them.
 #[test]
 fn loads_of_unchanging_memory_are_equal() {
     let text = |flags: &str| {
