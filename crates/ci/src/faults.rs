@@ -100,7 +100,8 @@ fn find(copy: &Path, build: &Path, fault: &Fault) -> Result<Option<(Tier, String
         command
     };
     let package = fault.package()?;
-    let tests = ["test", "--quiet", "--package", &package, "--lib", "--bins", "--tests"];
+    // The tests of the library and of programs are among these.
+    let tests = ["test", "--quiet", "--package", &package, "--tests"];
     let compiles = in_copy(&tests).arg("--no-run").status()?;
     ensure!(compiles.success(), "the fault {} does not compile", fault.name);
     let skipped = unit::slow_modules(&package).flat_map(|module| ["--skip", module]);

@@ -166,8 +166,8 @@ impl LowerCtx<'_> {
         self.num_insts().max(self.func.dfg.num_insts()) as u64
     }
 
-    /// Checks limits, and charges the meter. `paid` is the work that it has counted. Called once per block: the instructions of one block are bounded by the
-    /// instructions of the text, which are counted before.
+    /// Checks limits, and charges the meter. `paid` is the work that it has counted. Called once per block: the
+    /// instructions of one block are bounded by the instructions of the text, which are counted before.
     fn check_guard(&self, paid: &mut u64) -> Result<(), LowerError> {
         let guard = &self.cx.guard;
         guard.meter.spend_batch(self.work(), paid)?;
