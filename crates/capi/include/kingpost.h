@@ -110,7 +110,11 @@ enum {
     /* Defined here, visible everywhere, may be overridden when linked. */
     KP_PREEMPTIBLE = 3,
     /* Defined here, visible everywhere. */
-    KP_EXPORT = 4
+    KP_EXPORT = 4,
+    /* Defined here and equally in other objects, visible everywhere; linkers keep one definition and discard the
+     * others.
+     */
+    KP_LINK_ONCE = 5
 };
 
 /* Use of a data object. */
@@ -732,6 +736,17 @@ kp_status kp_module_find_data(kp_module module, const char *name, kp_data *data,
 kp_status kp_module_define_data(kp_module module, kp_data data, const uint8_t *bytes, size_t length,
     uint64_t size, uint64_t align, const kp_pointer *pointers, size_t pointer_count, kp_error *error);
 
+/* Makes `function` a second symbol of `target`, which is defined and has the same signature. The symbol has the
+ * linkage of its declaration.
+ */
+kp_status kp_module_define_function_alias(kp_module module, kp_function function, kp_function target,
+    kp_error *error);
+
+/* Makes `data` a second symbol of `target`, which is defined and of the same kind. The symbol has the linkage of its
+ * declaration.
+ */
+kp_status kp_module_define_data_alias(kp_module module, kp_data data, kp_data target, kp_error *error);
+
 /* Sets the address of an imported symbol of a module in memory, for definitions that are loaded later. Symbols
  * that are not set are looked up in the process and its shared libraries.
  */
@@ -754,8 +769,8 @@ kp_status kp_module_load(kp_module module, kp_error *error);
  */
 kp_status kp_module_address(kp_module module, const char *name, const void **address, kp_error *error);
 
-/* Sets an option of the object: `source`, `folder`, `personality` (texts), `debug_lines`, `trap_table` or
- * `unwind_info` (`true` or `false`).
+/* Sets an option of the object: `source`, `folder`, `personality`, `comment` (texts), `debug_lines`, `trap_table`,
+ * `function_sections` or `unwind_info` (`true` or `false`).
  */
 kp_status kp_module_set_object_option(kp_module module, const char *key, const char *value, kp_error *error);
 

@@ -91,9 +91,10 @@ fn taken() -> Failure {
 
 /// Returns the linkage with this number.
 fn linkage(number: u32) -> Result<Linkage, Failure> {
-    let all = [Linkage::Import, Linkage::Local, Linkage::Hidden, Linkage::Preemptible, Linkage::Export];
+    use Linkage::{Export, Hidden, Import, LinkOnce, Local, Preemptible};
+    let all = [Import, Local, Hidden, Preemptible, Export, LinkOnce];
     let known = all.get(number as usize).copied();
-    known.ok_or_else(|| Failure::argument(format!("`linkage` is {number}; the largest linkage is 4, `KP_EXPORT`")))
+    known.ok_or_else(|| Failure::argument(format!("`linkage` is {number}; the largest linkage is 5, `KP_LINK_ONCE`")))
 }
 
 /// Returns the use of a data object with this number.
@@ -260,6 +261,26 @@ entries! {
         })
     }
 
+    /// Makes `function` a second symbol of `target`, which is defined and has the same signature. The symbol has the
+    /// linkage of its declaration.
+    fn kp_module_define_function_alias(
+        module: Handle<Module>, function: Handle<FunctionItem>, target: Handle<FunctionItem>; error
+    ) {
+        module.with(|module| {
+            let (id, target) = (module.function(function)?, module.function(target)?);
+            Ok(module.open()?.define_function_alias(id, target)?)
+        })
+    }
+
+    /// Makes `data` a second symbol of `target`, which is defined and of the same kind. The symbol has the linkage of its
+    /// declaration.
+    fn kp_module_define_data_alias(module: Handle<Module>, data: Handle<DataItem>, target: Handle<DataItem>; error) {
+        module.with(|module| {
+            let (id, target) = (module.data(data)?, module.data(target)?);
+            Ok(module.open()?.define_data_alias(id, target)?)
+        })
+    }
+
     /// Sets the address of an imported symbol of a module in memory, for definitions that are loaded later. Symbols
     /// that are not set are looked up in the process and its shared libraries.
     fn kp_module_set_symbol(module: Handle<Module>, name: Text<'_>, address: Address; error) {
@@ -306,8 +327,8 @@ entries! {
         })
     }
 
-    /// Sets an option of the object: `source`, `folder`, `personality` (texts), `debug_lines`, `trap_table` or
-    /// `unwind_info` (`true` or `false`).
+    /// Sets an option of the object: `source`, `folder`, `personality`, `comment` (texts), `debug_lines`, `trap_table`,
+    /// `function_sections` or `unwind_info` (`true` or `false`).
     fn kp_module_set_object_option(module: Handle<Module>, key: Text<'_>, value: Text<'_>; error) {
         let (key, value) = (key.required("key")?, value.required("value")?);
         let boolean = || match value {
@@ -321,6 +342,8 @@ entries! {
                 "source" => options.source = value.into(),
                 "folder" => options.folder = value.into(),
                 "personality" => options.personality = Some(value.into()),
+                "comment" => options.comment = Some(value.into()),
+                "function_sections" => options.function_sections = boolean()?,
                 "debug_lines" => options.debug_lines = boolean()?,
                 "trap_table" => options.trap_table = boolean()?,
                 "unwind_info" => options.unwind_info = boolean()?,

@@ -176,6 +176,10 @@ static void declarations(void) {
     MUST(kp_module_define_data(module, data, some, 8, 8, 8, NULL, 0, &error));
     WANT(KP_ERROR_MODULE, "defined twice", kp_module_define_data(module, data, some, 8, 8, 8, NULL, 0, &error));
 
+    WANT(KP_ERROR_MODULE, "not defined yet", kp_module_define_function_alias(module, function, function, &error));
+    WANT(KP_ERROR_MODULE, "defined twice", kp_module_define_data_alias(module, data, data, &error));
+    WANT(KP_ERROR_HANDLE, "is null", kp_module_define_data_alias(module, data, no_data, &error));
+
     WANT(KP_ERROR_ARGUMENT, "`address` is a null pointer", kp_module_set_symbol(module, "missing", NULL, &error));
     WANT(KP_ERROR_ARGUMENT, "`name` is a null pointer", kp_module_set_symbol(module, NULL, some, &error));
     WANT(KP_ERROR_MODULE, "not code in memory", kp_module_set_symbol(object, "missing", some, &error));

@@ -129,6 +129,10 @@ static void data_and_calls(void) {
     code = address_of("dispatch");
     memcpy(&compiled, &code, sizeof compiled);
     printf("dispatch: %lld %lld, %d lookup\n", (long long)compiled(0, 21), (long long)compiled(1, 21), lookups);
+
+    MUST(kp_module_declare_function(module, "doubled", KP_LINK_ONCE, "(i64) -> i64", &imported, &error));
+    MUST(kp_module_define_function_alias(module, imported, own, &error));
+    printf("alias: %d\n", address_of("doubled") == address_of("twice"));
 }
 
 /* A division that traps, and a call with a live reference, found by address. */

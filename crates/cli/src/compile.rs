@@ -418,6 +418,7 @@ impl Session<'_> {
             options.trap_table = trap_table;
             options.function_sections = function_sections;
             options.debug_lines = debug_lines;
+            options.comment = Some(self.compiler.description());
         });
         // Source locations are lines of a single file, because they do not name the file.
         if let [file] = &args.files[..]

@@ -13,7 +13,7 @@ use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::{I64, Type};
 use kingpost_ir::verifier::{TargetInfo, Verifier};
 use kingpost_mach::settings::{OptLevel, SettingError, Settings, ValidateCode};
-use kingpost_mach::{Code, EmitOptions, Emitter, Guard, Listing, LowerState};
+use kingpost_mach::{Code, CpuFeatures, EmitOptions, Emitter, Guard, Listing, LowerState};
 use kingpost_meter::HeapBytes;
 use kingpost_opt::Optimizer;
 use kingpost_regalloc::{Allocation, Allocator, RegClass};
@@ -100,6 +100,20 @@ impl OwnAllocator {
         &mut **self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Key of the setting that names the allocator.
+const ALGORITHM: &str = "regalloc_algorithm";
+
+/// Keys of settings that check or report what compilation does, and change no code.
+const OBSERVING: [&str; 7] = [
+    "regalloc_checker",
+    "verify_each",
+    "validate_code",
+    "regalloc_verbose_logs",
+    "enable_verifier",
+    "debug_values",
+    "machine_code_cfg_info",
+];
 
 /// Functions with up to this many instructions keep their memory for reuse, whatever the options say.
 const MAX_KEPT: usize = 1 << 17;
@@ -251,6 +265,32 @@ impl Compiler {
         self.options = options;
         self.spare = Mutex::default();
         self
+    }
+
+    /// Returns one line that says how code is made: the version, the allocator, the CPU flags, and each setting that has
+    /// another value than by default and may change code.
+    ///
+    /// ```
+    /// use kingpost_codegen::{Compiler, Settings};
+    ///
+    /// let compiler = Compiler::baseline(Settings::default().with(|s| s.regalloc_checker = true)).unwrap();
+    /// let line = compiler.description();
+    /// assert!(line.starts_with("kingpost 0.1") && line.contains(" regalloc_algorithm=") && !line.contains("checker"));
+    /// ```
+    pub fn description(&self) -> String {
+        let mut line = format!("kingpost {}", crate::VERSION);
+        let values = self.settings.values().into_iter().zip(Settings::default().values());
+        for (&(key, _), (value, default)) in Settings::KEYS.iter().zip(values) {
+            let value = if key == ALGORITHM && self.has_own_allocator { "own".into() } else { value };
+            if value != default && !OBSERVING.contains(&key) {
+                line.extend([" ", key, "=", &value]);
+            }
+        }
+        let known = CpuFlags::of(self.triple.architecture, &[]).map_or(&[][..], |flags| flags.known());
+        let is_on = |name| self.isa.features().contains(CpuFeatures::of(name, known));
+        let flags = known.iter().filter(|&&(name, _)| is_on(name));
+        line.extend(flags.flat_map(|&(name, _)| [" ", name]));
+        line
     }
 
     /// Returns the compiler with a cache of compiled functions. A hit gives the function that compilation would give,

@@ -3,6 +3,7 @@
 use crate::elf;
 use crate::error::ObjectError;
 use crate::format::with_bytes;
+use crate::names::symbol_name;
 use crate::writer::Writer;
 use kingpost_mach::{DataObject, Placement};
 use object::BinaryFormat;
@@ -34,5 +35,21 @@ impl Writer<'_> {
         }
         self.placed.insert(key, (usual, id));
         Ok(id)
+    }
+
+    /// Adds a section for one data object, with the name that its [`Placement`] demands.
+    ///
+    /// # Errors
+    /// If the format does not support the placement.
+    pub(crate) fn own_data_section(&mut self, object: &DataObject) -> Result<SectionId, ObjectError> {
+        let usual = self.format.usual_section(object);
+        let mut shape = self.format.placed_section(&object.placement, usual, self.triple)?;
+        if object.placement.section.is_none() {
+            shape.name = format!("{}.{}", shape.name, symbol_name(&object.name, self.triple));
+        }
+        if object.placement.used && self.object.format() == BinaryFormat::Elf {
+            elf::mark_retained(&mut self.object);
+        }
+        Ok(self.add_section(shape))
     }
 }

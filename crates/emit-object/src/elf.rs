@@ -8,7 +8,7 @@ use crate::error::ObjectError;
 use crate::format::{Field, Format, Limits, Shape, Table, with_bytes};
 use kingpost_mach::{DataObject, Placement, RelocKind};
 use object::elf::{FileHeader64, SHF_MERGE, SectionHeader64};
-use object::write::{Object, StandardSection};
+use object::write::{ComdatId, Object, SectionId, StandardSection};
 use object::{Architecture, BinaryFormat, FileFlags, LittleEndian, RelocationFlags, SectionFlags, SectionKind, elf};
 use target_lexicon::Triple;
 
@@ -139,6 +139,22 @@ pub(crate) fn size_entries(bytes: &mut [u8]) -> Result<(), ObjectError> {
         }
     }
     Ok(())
+}
+
+/// Makes a section a member of a group (System V ABI, chapter 4, "Section Groups").
+pub(crate) fn add_to_group(object: &mut Object<'_>, group: ComdatId, section: SectionId) {
+    if let SectionFlags::Elf { sh_flags } = object.section_flags_mut(section) {
+        *sh_flags |= u64::from(elf::SHF_GROUP);
+    }
+    object.comdat_mut(group).sections.push(section);
+}
+
+/// Adds a line to the section `.comment`, whose strings linkers merge, unless it is empty.
+pub(crate) fn comment(object: &mut Object<'_>, line: &str) {
+    if !line.is_empty() {
+        let section = object.add_section(Vec::new(), b".comment".to_vec(), SectionKind::OtherString);
+        object.append_section_data(section, &[line.as_bytes(), b"\0"].concat(), 1);
+    }
 }
 
 /// Adds the note that the object needs no executable stack. Without it, linkers assume that it does, and warn.

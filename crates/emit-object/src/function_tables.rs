@@ -23,25 +23,27 @@ pub(crate) struct FunctionTable {
 }
 
 impl FunctionTable {
-    /// Returns a table of all functions for which `entries` returns entries.
+    /// Returns a table of those of `functions` for which `entries` returns entries.
     fn new<const N: usize>(
         name: &'static str,
         module: &ModuleBuffer,
+        functions: &[usize],
         entries: impl Fn(&FunctionView<'_>) -> Option<Vec<[u32; N]>>,
     ) -> FunctionTable {
         const { assert!(N.is_multiple_of(2), "tables are a multiple of 8 bytes long") }
-        let (mut functions, mut records, mut all) = (Vec::new(), Vec::new(), Vec::new());
-        for (index, f) in module.functions().enumerate() {
+        let (mut listed, mut records, mut all) = (Vec::new(), Vec::new(), Vec::new());
+        for &index in functions {
+            let f = module.function(index);
             if let Some(entries) = entries(&f) {
                 let (first, count) = (all.len() as u32, entries.len() as u32);
                 records.extend([0, f.code.len() as u32, first, count, f.function.head.frame.body_offset, 0]);
-                functions.push(index);
+                listed.push(index);
                 all.extend(entries);
             }
         }
-        let header = [VERSION, functions.len() as u32, all.len() as u32, 0];
+        let header = [VERSION, listed.len() as u32, all.len() as u32, 0];
         let words = header.into_iter().chain(records).chain(all.into_iter().flatten());
-        FunctionTable { name, bytes: words.flat_map(u32::to_le_bytes).collect(), functions }
+        FunctionTable { name, bytes: words.flat_map(u32::to_le_bytes).collect(), functions: listed }
     }
 
     /// Returns the offset of the field that holds the address of the `i`-th function.
@@ -50,30 +52,35 @@ impl FunctionTable {
     }
 }
 
-/// Returns `kingpost_traps`: every function with its trapping instructions.
-pub(crate) fn traps(module: &ModuleBuffer) -> FunctionTable {
-    FunctionTable::new("kingpost_traps", module, |f| {
+/// Returns `kingpost_traps`: each of `functions` with its trapping instructions.
+pub(crate) fn traps(module: &ModuleBuffer, functions: &[usize]) -> FunctionTable {
+    FunctionTable::new("kingpost_traps", module, functions, |f| {
         Some(f.traps.iter().map(|trap| [trap.offset, trap.code.byte().into()]).collect())
     })
 }
 
-/// Returns the sections that have an entry. They are always written, so that no annotation of a function is lost.
-pub(crate) fn wanted(module: &ModuleBuffer, registers: &DwarfRegisters) -> impl Iterator<Item = FunctionTable> {
+/// Returns the sections that have an entry of `functions`. They are always written, so that no annotation of a function
+/// is lost.
+pub(crate) fn wanted(
+    module: &ModuleBuffer,
+    functions: &[usize],
+    registers: &DwarfRegisters,
+) -> impl Iterator<Item = FunctionTable> {
     let tables = || {
         [
-            handlers(module, registers),
-            stack_maps(module),
-            debug_tags(module),
-            patchable_calls(module),
-            stack_slots(module),
+            handlers(module, functions, registers),
+            stack_maps(module, functions),
+            debug_tags(module, functions),
+            patchable_calls(module, functions),
+            stack_slots(module, functions),
         ]
     };
     module.has_sites().then(tables).into_iter().flatten().filter(|table| !table.functions.is_empty())
 }
 
 /// Returns `kingpost_handlers`: calls that let exceptions through, and their handlers.
-fn handlers(module: &ModuleBuffer, registers: &DwarfRegisters) -> FunctionTable {
-    FunctionTable::new("kingpost_handlers", module, |f| {
+fn handlers(module: &ModuleBuffer, functions: &[usize], registers: &DwarfRegisters) -> FunctionTable {
+    FunctionTable::new("kingpost_handlers", module, functions, |f| {
         some(f.handlers, |site| {
             let (is_default, tag) = (site.tag.is_none().into(), site.tag.unwrap_or(0));
             let (place, number) = match site.context {
@@ -87,15 +94,15 @@ fn handlers(module: &ModuleBuffer, registers: &DwarfRegisters) -> FunctionTable 
 }
 
 /// Returns `kingpost_stack_maps`: references that are live during calls.
-fn stack_maps(module: &ModuleBuffer) -> FunctionTable {
-    FunctionTable::new("kingpost_stack_maps", module, |f| {
+fn stack_maps(module: &ModuleBuffer, functions: &[usize]) -> FunctionTable {
+    FunctionTable::new("kingpost_stack_maps", module, functions, |f| {
         some(f.stack_maps, |entry| [entry.return_offset, entry.offset, lane(entry.ty), entry.ty.lane_count()])
     })
 }
 
 /// Returns `kingpost_debug_tags`: tags of calls and sequence points.
-fn debug_tags(module: &ModuleBuffer) -> FunctionTable {
-    FunctionTable::new("kingpost_debug_tags", module, |f| {
+fn debug_tags(module: &ModuleBuffer, functions: &[usize]) -> FunctionTable {
+    FunctionTable::new("kingpost_debug_tags", module, functions, |f| {
         some(f.debug_tags, |site| {
             let (is_slot, value) = match site.tag {
                 DebugTag::User(number) => (false, number),
@@ -107,15 +114,15 @@ fn debug_tags(module: &ModuleBuffer) -> FunctionTable {
 }
 
 /// Returns `kingpost_patchable_calls`: calls that may be overwritten.
-fn patchable_calls(module: &ModuleBuffer) -> FunctionTable {
-    FunctionTable::new("kingpost_patchable_calls", module, |f| {
+fn patchable_calls(module: &ModuleBuffer, functions: &[usize]) -> FunctionTable {
+    FunctionTable::new("kingpost_patchable_calls", module, functions, |f| {
         some(f.patchable_calls, |call| [call.return_offset, call.bytes])
     })
 }
 
 /// Returns `kingpost_stack_slots`: stack slots that have keys.
-fn stack_slots(module: &ModuleBuffer) -> FunctionTable {
-    FunctionTable::new("kingpost_stack_slots", module, |f| {
+fn stack_slots(module: &ModuleBuffer, functions: &[usize]) -> FunctionTable {
+    FunctionTable::new("kingpost_stack_slots", module, functions, |f| {
         some(f.keyed_slots, |slot| [slot.key as u32, (slot.key >> 32) as u32, slot.offset, slot.bytes])
     })
 }

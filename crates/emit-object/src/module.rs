@@ -1,7 +1,7 @@
 //! A module that becomes an object file.
 
 use crate::error::ObjectError;
-use crate::write::{ObjectOptions, write_declared};
+use crate::write::{ObjectOptions, Symbols, write_declared};
 use kingpost_codegen::Compiler;
 use kingpost_codegen::module::{Definitions, Module};
 
@@ -46,11 +46,14 @@ impl ObjectModule {
     ///
     /// # Errors
     /// If the target has no supported object format, if the format does not accept a name, or if a function or data
-    /// object is referred to and declared to be defined here, but is not.
+    /// object is referred to and declared to be defined here, but is not, or if the format has no definitions of the
+    /// linkage [`LinkOnce`](kingpost_codegen::module::Linkage::LinkOnce).
     pub fn finish(mut self) -> Result<Vec<u8>, ObjectError> {
         let (functions, data) = self.definitions.take();
-        let declarations = Some(self.definitions.declarations());
-        write_declared(self.definitions.compiler().triple(), &functions, &data, declarations, &self.options)
+        let compiler = self.definitions.compiler();
+        self.options.comment.get_or_insert_with(|| compiler.description());
+        let symbols = Symbols { declarations: self.definitions.declarations(), aliases: self.definitions.aliases() };
+        write_declared(compiler.triple(), &functions, &data, Some(symbols), &self.options)
     }
 }
 

@@ -11,13 +11,13 @@ use crate::function_tables::FunctionTable;
 use crate::names::plain_name;
 use crate::relocated::Relocated;
 use crate::writer::{Writer, undefined};
-use crate::{eh_frame, property_note};
+use crate::{eh_frame, elf, property_note};
 use gimli::constants::DW_EH_PE_pcrel;
 use gimli::write::{Address, RelocationTarget, Sections};
 use kingpost_debug_info::{Source, describe, is_wanted};
 use kingpost_mach::{ModuleBuffer, SymbolName};
-use object::write::{Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection};
-use object::{BinaryFormat, SectionFlags, SectionKind, SymbolKind, SymbolScope, elf};
+use object::write::{ComdatId, Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection};
+use object::{BinaryFormat, SectionFlags, SectionKind, SymbolKind, SymbolScope};
 use std::collections::HashMap;
 
 impl Writer<'_> {
@@ -95,9 +95,12 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Adds a section with a table by function.
-    pub(crate) fn function_table(&mut self, table: &FunctionTable) -> Result<(), ObjectError> {
+    /// Adds a section with a table by function. It belongs to the group of its functions, if they have one.
+    pub(crate) fn function_table(&mut self, table: &FunctionTable, group: Option<ComdatId>) -> Result<(), ObjectError> {
         let section = self.add_table(Table::Functions(table.name));
+        if let Some(group) = group {
+            elf::add_to_group(&mut self.object, group, section);
+        }
         self.append(section, &table.bytes, 8)?;
         for (i, &function) in table.functions.iter().enumerate() {
             let (symbol, start) = self.place(function);
@@ -112,7 +115,7 @@ impl Writer<'_> {
             && let Some(note) = property_note::contents(module, self.architecture)
         {
             let section = self.object.add_section(Vec::new(), b".note.gnu.property".to_vec(), SectionKind::Note);
-            self.object.section_mut(section).flags = SectionFlags::Elf { sh_flags: elf::SHF_ALLOC.into() };
+            self.object.section_mut(section).flags = SectionFlags::Elf { sh_flags: object::elf::SHF_ALLOC.into() };
             self.append(section, &note, 8)?;
         }
         Ok(())

@@ -4,7 +4,7 @@ use crate::error::ObjectError;
 use crate::names::check_names;
 use crate::writer::Writer;
 use crate::{eh_frame, elf, function_tables};
-use kingpost_codegen::module::Declarations;
+use kingpost_codegen::module::{Alias, Declarations};
 use kingpost_mach::{DataObject, ModuleBuffer};
 use object::BinaryFormat;
 use target_lexicon::Triple;
@@ -35,6 +35,10 @@ pub struct ObjectOptions {
     /// Whether each function has a section of its own, so that linkers can remove the functions that no symbol refers
     /// to.
     pub function_sections: bool,
+    /// The line in the section `.comment` of ELF, which says what made the code. By default it is the version, and in an
+    /// [`ObjectModule`](crate::ObjectModule) the [description](kingpost_codegen::Compiler::description) of its
+    /// compiler. If it is empty, the object has no such section.
+    pub comment: Option<String>,
     /// Personality routine. If it is set, `.gcc_except_table` is written with `.eh_frame`. Exceptions of other
     /// languages then reach handlers of every tag, which this routine finds (`__gxx_personality_v0`,
     /// `rust_eh_personality`).
@@ -59,6 +63,7 @@ impl Default for ObjectOptions {
             folder: ".".into(),
             trap_table: false,
             function_sections: false,
+            comment: None,
             personality: None,
         }
     }
@@ -78,17 +83,27 @@ pub fn write(
     write_declared(triple, module, data, None, &options)
 }
 
-/// Writes an object like [`write()`], with the declarations of the symbols if they are known.
+/// Declarations of the symbols, and aliases.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Symbols<'a> {
+    pub(crate) declarations: &'a Declarations,
+    pub(crate) aliases: &'a [Alias],
+}
+
+/// Writes an object like [`write()`], with what is known about the symbols.
 pub(crate) fn write_declared(
     triple: &Triple,
     module: &ModuleBuffer,
     data: &[DataObject],
-    declarations: Option<&Declarations>,
+    symbols: Option<Symbols<'_>>,
     options: &ObjectOptions,
 ) -> Result<Vec<u8>, ObjectError> {
-    let mut writer = Writer::new(triple, declarations)?;
+    let mut writer = Writer::new(triple, symbols.map(|symbols| symbols.declarations))?;
     writer.functions(module, options.function_sections)?;
     writer.data(data)?;
+    for alias in symbols.map_or(&[][..], |symbols| symbols.aliases) {
+        writer.alias(alias)?;
+    }
     writer.check_undefined()?;
     if options.unwind_info {
         writer.unwind(module, options.personality.as_deref())?;
@@ -96,15 +111,19 @@ pub(crate) fn write_declared(
     if options.debug_lines {
         writer.debug(module, &options.source, &options.folder)?;
     }
-    if options.trap_table {
-        writer.function_table(&function_tables::traps(module))?;
-    }
-    for table in function_tables::wanted(module, eh_frame::registers(writer.architecture)) {
-        writer.function_table(&table)?;
+    for (functions, group) in writer.groups() {
+        if options.trap_table {
+            writer.function_table(&function_tables::traps(module, &functions), group)?;
+        }
+        for table in function_tables::wanted(module, &functions, eh_frame::registers(writer.architecture)) {
+            writer.function_table(&table, group)?;
+        }
     }
     writer.property_note(module)?;
     let is_elf = writer.object.format() == BinaryFormat::Elf;
     if is_elf {
+        let version = || format!("kingpost {}", kingpost_codegen::VERSION);
+        elf::comment(&mut writer.object, &options.comment.clone().unwrap_or_else(version));
         elf::stack_note(&mut writer.object);
     }
     let mut bytes = writer.object.write().map_err(ObjectError::format)?;

@@ -3,15 +3,18 @@
 //! If there are declarations, they determine the visibility of symbols. Otherwise everything defined is global, and
 //! symbols without definition are undefined.
 
+use crate::elf;
 use crate::error::ObjectError;
 use crate::format::{Format, Shape, Table};
 use crate::macho;
 use crate::names::symbol_name;
 use crate::target;
-use kingpost_codegen::module::{Declarations, Linkage};
+use kingpost_codegen::module::{Alias, Declarations, Linkage};
 use kingpost_mach::{DataObject, FunctionView, Literal, ModuleBuffer, RelocKind, SymbolName};
-use object::write::{Mangling, Object, Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection};
-use object::{Architecture, BinaryFormat, Endianness, SymbolFlags, SymbolKind, SymbolScope};
+use object::write::{
+    Comdat, ComdatId, Mangling, Object, Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection,
+};
+use object::{Architecture, BinaryFormat, ComdatKind, Endianness, SymbolFlags, SymbolKind, SymbolScope};
 use std::collections::{HashMap, HashSet};
 use target_lexicon::Triple;
 
@@ -53,6 +56,8 @@ pub(crate) struct Writer<'a> {
     bytes: u64,
     /// Section and offset of each function.
     pub(crate) starts: Vec<(SectionId, u64)>,
+    /// The functions that linkers keep once, with the groups of sections that linkers keep or discard together.
+    once: Vec<(usize, ComdatId)>,
     pub(crate) handlers: Handlers,
 }
 
@@ -95,6 +100,7 @@ impl<'a> Writer<'a> {
             filled: HashSet::new(),
             bytes: 0,
             starts: Vec::new(),
+            once: Vec::new(),
             handlers: Handlers::default(),
         })
     }
@@ -245,13 +251,47 @@ impl<'a> Writer<'a> {
         symbol.scope = match linkage {
             Linkage::Local => SymbolScope::Compilation,
             Linkage::Hidden => SymbolScope::Linkage,
-            Linkage::Import | Linkage::Preemptible | Linkage::Export => SymbolScope::Dynamic,
+            Linkage::Import | Linkage::LinkOnce | Linkage::Preemptible | Linkage::Export => SymbolScope::Dynamic,
         };
-        symbol.weak = linkage == Linkage::Preemptible;
+        symbol.weak = matches!(linkage, Linkage::LinkOnce | Linkage::Preemptible);
         symbol.section = SymbolSection::Section(section);
         symbol.value = value;
         symbol.size = size;
         Ok(())
+    }
+
+    /// Defines a second symbol of a definition.
+    pub(crate) fn alias(&mut self, alias: &Alias) -> Result<(), ObjectError> {
+        let target = self.symbol(&alias.target)?;
+        let target = self.object.symbol(target);
+        let SymbolSection::Section(section) = target.section else {
+            return Err(ObjectError::Undefined(symbol_name(&alias.target, self.triple)));
+        };
+        let (kind, value, size) = (target.kind, target.value, target.size);
+        self.define(&alias.name, kind, section, value, size)
+    }
+
+    /// Makes a section the group of a symbol that linkers keep once. Mach-O has weak symbols in the place of groups.
+    fn group(&mut self, name: &SymbolName, section: SectionId) -> Result<Option<ComdatId>, ObjectError> {
+        let symbol = self.symbol(name)?;
+        match self.object.format() {
+            BinaryFormat::Elf => {
+                let comdat = Comdat { kind: ComdatKind::Any, symbol, sections: Vec::new() };
+                let group = self.object.add_comdat(comdat);
+                elf::add_to_group(&mut self.object, group, section);
+                Ok(Some(group))
+            }
+            BinaryFormat::MachO => Ok(None),
+            _ => Err(self.unsupported(format!("the linkage of `{}`", symbol_name(name, self.triple)))),
+        }
+    }
+
+    /// Returns the functions that have tables in common: those outside of groups, and those of each group.
+    pub(crate) fn groups(&self) -> Vec<(Vec<usize>, Option<ComdatId>)> {
+        let mut once = self.once.iter().map(|&(function, _)| function).peekable();
+        let shared = (0..self.starts.len()).filter(|&function| once.next_if_eq(&function).is_none());
+        let groups = self.once.iter().map(|&(function, group)| (vec![function], Some(group)));
+        [(shared.collect(), None)].into_iter().chain(groups).collect()
     }
 
     /// Checks that everything that is declared to be defined here and referred to is defined.
@@ -270,13 +310,18 @@ impl<'a> Writer<'a> {
     /// Adds the code of all functions, to one section or to a section for each.
     pub(crate) fn functions(&mut self, module: &ModuleBuffer, sections: bool) -> Result<(), ObjectError> {
         let text = self.object.section_id(StandardSection::Text);
-        for f in module.functions() {
+        for (index, f) in module.functions().enumerate() {
+            let name = &f.function.head.name;
+            let is_once = self.linkage(name) == Linkage::LinkOnce;
             // A linker removes functions of Mach-O that share a section as well.
-            let shares = !sections || self.object.format() == BinaryFormat::MachO;
+            let shares = !(sections || is_once) || self.object.format() == BinaryFormat::MachO;
             let section = if shares { text } else { self.function_section(&f) };
+            if is_once && let Some(group) = self.group(name, section)? {
+                self.once.push((index, group));
+            }
             let align = u64::from(f.function.head.align).max(16);
             let start = self.append(section, f.code, align)?;
-            self.define(&f.function.head.name, SymbolKind::Text, section, start, f.code.len() as u64)?;
+            self.define(name, SymbolKind::Text, section, start, f.code.len() as u64)?;
             self.starts.push((section, start));
         }
         if self.architecture == Architecture::Aarch64 && self.object.format() == BinaryFormat::Elf {
@@ -348,7 +393,13 @@ impl<'a> Writer<'a> {
             }
             // Symbols at one address would be one part of the section.
             let size = if is_macho { object.size.max(1) } else { object.size };
-            let section = self.data_section(object)?;
+            let section = if self.linkage(&object.name) == Linkage::LinkOnce && !is_macho {
+                let section = self.own_data_section(object)?;
+                self.group(&object.name, section)?;
+                section
+            } else {
+                self.data_section(object)?
+            };
             let start = if self.object.section(section).is_bss() {
                 self.reserve(section, size, object.align)?;
                 self.object.append_section_bss(section, size, object.align)

@@ -13,6 +13,7 @@ mod literals;
 mod macho;
 mod mapping_symbols;
 mod placement;
+mod symbols;
 mod throws;
 mod tls;
 mod unwind;

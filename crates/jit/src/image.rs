@@ -5,6 +5,7 @@ use crate::error::LoadError;
 use crate::layout::{ImagePosition, Layout};
 use crate::pages::{BranchTargets, PageKind, PageSource, Pages};
 use crate::relocate::{self, STUB_LEN, Target};
+use kingpost_codegen::module::Alias;
 use kingpost_ir::TrapCode;
 use kingpost_mach::{ContextPlace, DataObject, FunctionView, ModuleBuffer, StackMapEntry, SymbolName};
 use std::collections::HashMap;
@@ -77,6 +78,16 @@ impl Image {
     /// If a symbol is defined twice or nowhere, a relocation does not reach or is of another machine, fields of a
     /// data object contradict each other, or the system refuses memory.
     pub fn load(module: &ModuleBuffer, data: &[DataObject], resolve: &mut Resolver<'_>) -> Result<Image, LoadError> {
+        Image::load_with_aliases(module, data, &[], resolve)
+    }
+
+    /// Loads like [`Image::load`]. Those of `aliases` whose targets are loaded become symbols of the image.
+    pub(crate) fn load_with_aliases(
+        module: &ModuleBuffer,
+        data: &[DataObject],
+        aliases: &[Alias],
+        resolve: &mut Resolver<'_>,
+    ) -> Result<Image, LoadError> {
         for object in data {
             object.check().map_err(|fault| LoadError::Data(object.name.clone(), fault))?;
         }
@@ -112,6 +123,11 @@ impl Image {
         for &(literal, place) in &layout.literals {
             image.define(&SymbolName::Literal(literal), image.place(place))?;
             image.bytes(place, literal.bytes().len()).copy_from_slice(literal.bytes());
+        }
+        for alias in aliases {
+            if let Some(address) = image.address(&alias.target) {
+                image.define(&alias.name, address)?;
+            }
         }
         let targets = image.targets(&layout, resolve)?;
         image.copy_functions(module, &layout, &targets)?;

@@ -150,7 +150,7 @@ impl JitModule {
             return Ok(());
         }
         let mut resolve = |name: &SymbolName| self.resolve(name);
-        let image = Image::load(functions, data, &mut resolve)?;
+        let image = Image::load_with_aliases(functions, data, self.definitions.aliases(), &mut resolve)?;
         let debug_info = match &self.source {
             Some((file, folder)) => debug_sections(functions, &image, file, folder)?,
             None => Vec::new(),
@@ -202,9 +202,11 @@ impl JitModule {
         }
     }
 
-    /// Returns the address of a loaded function or data object.
+    /// Returns the address of a loaded function or data object. An alias may be defined after its target is loaded.
     fn loaded(&self, name: &SymbolName) -> Option<usize> {
-        self.images.iter().rev().find_map(|image| image.address(name))
+        let address = |name| self.images.iter().rev().find_map(|image| image.address(name));
+        let aliased = || self.definitions.aliases().iter().find(|alias| alias.name == *name);
+        address(name).or_else(|| address(&aliased()?.target))
     }
 
     /// Returns the address of a function; `None` if it is not loaded.

@@ -296,3 +296,49 @@ fn a_missing_function_has_a_reason() {
     // SAFETY: the function has this type, and only returns its argument.
     assert_eq!(unsafe { m.get::<extern "C" fn(i64) -> i64>(defined) }.unwrap()(5), 5);
 }
+
+#[test]
+fn an_alias_is_a_second_name() {
+    let mut m = JitModule::new(compiler("ssa", true));
+    let [target, alias, late, user, imported] = [
+        ("target", Linkage::Local),
+        ("alias", Linkage::Export),
+        ("late", Linkage::LinkOnce),
+        ("user", Linkage::Export),
+        ("imported", Linkage::Import),
+    ]
+    .map(|(name, linkage)| m.declare_function(name, linkage, &signature(1)).unwrap());
+    let named = SymbolName::named;
+    let early = m.define_function_alias(alias, target);
+    assert_eq!(early, Err(ModuleError::UndefinedTarget { name: named("alias"), target: named("target") }));
+    let calls = "function u0:0(i64) -> i64 system_v {
+        sig0 = (i64) -> i64 system_v
+        fn0 = u0:1 sig0
+        block0(v0: i64): v1 = call fn0(v0) v2 = iadd v1, v1 return v2 }";
+    m.define_function(user, &mut parse(calls)).unwrap();
+    let plus = "function u0:0(i64) -> i64 system_v { block0(v0: i64): v2 = iconst.i64 1 v1 = iadd v0, v2 return v1 }";
+    m.define_function(target, &mut parse(plus)).unwrap();
+    m.define_function_alias(alias, target).unwrap();
+    assert_eq!(m.define_function_alias(alias, target), Err(ModuleError::DuplicateDefinition(named("alias"))));
+    assert_eq!(m.define_function_alias(imported, target), Err(ModuleError::InvalidImportDefinition(named("imported"))));
+    let other = m.declare_function("other", Linkage::Local, &signature(2)).unwrap();
+    assert!(matches!(m.define_function_alias(other, target), Err(ModuleError::IncompatibleSignature { .. })));
+    m.finalize_definitions().unwrap();
+    assert_eq!(call(m.function_address(user).unwrap(), 4), 10);
+
+    // The alias of an alias, after the target is loaded.
+    m.define_function_alias(late, alias).unwrap();
+    m.finalize_definitions().unwrap();
+    assert_eq!(m.address("late"), m.address("target"));
+    // SAFETY: the function has this type, and only adds.
+    assert_eq!(unsafe { m.get::<extern "C" fn(i64) -> i64>(late) }.unwrap()(4), 5);
+
+    let [bytes, name, zeros] =
+        [("bytes", DataKind::ReadOnly), ("name", DataKind::ReadOnly), ("zeros", DataKind::Writable)]
+            .map(|(name, kind)| m.declare_data(name, Linkage::Export, kind).unwrap());
+    m.define_data(bytes, &DataDescription::bytes(*b"text")).unwrap();
+    assert_eq!(m.define_data_alias(zeros, bytes), Err(ModuleError::IncompatibleDeclaration("%zeros".into())));
+    m.define_data_alias(name, bytes).unwrap();
+    m.finalize_definitions().unwrap();
+    assert_eq!(m.data_address(name), m.data_address(bytes));
+}

@@ -72,6 +72,10 @@ fn blocks_and_values() {
     assert_eq!(body("v1 = iconst.i32 0"), "3:1: v1 is defined twice");
     assert_eq!(body("return v9"), "3:8: v9 is not defined");
     assert_eq!(
+        error("function %f() {\nblock0:\n    jump block1(v0)\nblock1(v1: i32):\n    return\n}"),
+        "3:17: v0 is not defined"
+    );
+    assert_eq!(
         body("v5 = iadd v9, v0\nv9 = iconst.i32 1"),
         "3:6: iadd needs a type suffix here, because v9 is not defined above"
     );

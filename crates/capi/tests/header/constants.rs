@@ -10,13 +10,14 @@ use std::fmt::Write;
 /// Returns the constants.
 pub(crate) fn text() -> String {
     let mut text = String::new();
-    let linkages = ["IMPORT", "LOCAL", "HIDDEN", "PREEMPTIBLE", "EXPORT"];
+    let linkages = ["IMPORT", "LOCAL", "HIDDEN", "PREEMPTIBLE", "EXPORT", "LINK_ONCE"];
     let meaning = [
         "Defined elsewhere.",
         "Defined here, visible only here.",
         "Defined here, visible in everything that is linked statically.",
         "Defined here, visible everywhere, may be overridden when linked.",
         "Defined here, visible everywhere.",
+        "Defined here and equally in other objects, visible everywhere; linkers keep one definition and discard the others.",
     ];
     let rows = linkages.iter().zip(meaning).enumerate();
     group(

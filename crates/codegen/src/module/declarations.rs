@@ -39,6 +39,8 @@ pub enum Linkage {
     Local,
     /// Defined here, visible in everything that is linked statically.
     Hidden,
+    /// Defined here and equally in other objects, visible everywhere; linkers keep one definition and discard the others.
+    LinkOnce,
     /// Defined here, visible everywhere, may be overridden when linked.
     Preemptible,
     /// Defined here, visible everywhere.
@@ -54,7 +56,7 @@ impl Linkage {
     /// Returns `true` if the module's own definition is always used.
     pub fn is_final(self) -> bool {
         match self {
-            Linkage::Import | Linkage::Preemptible => false,
+            Linkage::Import | Linkage::LinkOnce | Linkage::Preemptible => false,
             Linkage::Local | Linkage::Hidden | Linkage::Export => true,
         }
     }
@@ -283,6 +285,7 @@ mod tests {
             (Import, Import, Import),
             (Local, Export, Export),
             (Hidden, Preemptible, Preemptible),
+            (LinkOnce, Import, LinkOnce),
             (Export, Import, Export),
             (Preemptible, Local, Preemptible),
         ] {

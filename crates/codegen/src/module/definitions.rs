@@ -37,6 +37,15 @@ pub struct ModuleReloc {
     pub addend: i64,
 }
 
+/// A second symbol for a definition of the module.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Alias {
+    /// The symbol.
+    pub name: SymbolName,
+    /// The symbol of the function or data object, which is no alias.
+    pub target: SymbolName,
+}
+
 /// Declarations of a module, and its definitions in the order in which they were added.
 pub struct Definitions {
     compiler: Compiler,
@@ -47,6 +56,7 @@ pub struct Definitions {
     defined_data: EntitySet<DataId>,
     functions: ModuleBuffer,
     data: Vec<(DataId, DataObject)>,
+    aliases: Vec<Alias>,
     inliner: Inliner,
     /// The function compiled last, until its symbols are resolved.
     scratch: ModuleBuffer,
@@ -72,6 +82,7 @@ impl Definitions {
             defined_data: EntitySet::new(),
             functions: ModuleBuffer::default(),
             data: Vec::new(),
+            aliases: Vec::new(),
             inliner: Inliner::default(),
             scratch: ModuleBuffer::default(),
             compiler,
@@ -113,7 +124,12 @@ impl Definitions {
         self.defined_data.contains(id)
     }
 
-    /// Takes everything that was defined since the last call. The functions and objects remain defined.
+    /// Returns all aliases in order of definition.
+    pub fn aliases(&self) -> &[Alias] {
+        &self.aliases
+    }
+
+    /// Takes everything that was defined since the last call, except aliases. The functions and objects remain defined.
     pub fn take(&mut self) -> (ModuleBuffer, Vec<DataObject>) {
         let data = std::mem::take(&mut self.data).into_iter().map(|(id, mut object)| {
             // A later declaration may have made it writable.
@@ -211,8 +227,7 @@ impl Definitions {
     }
 
     fn check_function_id(&self, id: FuncId) -> Result<SymbolName, ModuleError> {
-        let undeclared = ModuleError::Undeclared(SymbolName::User(FUNCTIONS, id.as_u32()));
-        let symbol = self.declarations.function_symbol(id).ok_or(undeclared)?;
+        let symbol = self.declarations.function_symbol(id).ok_or(undeclared(FUNCTIONS, id.as_u32()))?;
         check_definable(symbol, &self.declarations, self.is_function_defined(id))
     }
 
@@ -271,11 +286,52 @@ impl Definitions {
     }
 }
 
+/// Aliases.
+impl Definitions {
+    pub(crate) fn define_function_alias(&mut self, id: FuncId, target: FuncId) -> Result<(), ModuleError> {
+        let name = self.check_function_id(id)?;
+        let known = |id| self.declarations.function(id).ok_or(undeclared(FUNCTIONS, id.as_u32()));
+        let (declared, given) = (&known(id)?.signature, &known(target)?.signature);
+        if declared != given {
+            let (declared, given) = (Box::new(declared.clone()), Box::new(given.clone()));
+            return Err(ModuleError::IncompatibleSignature { name, declared, given });
+        }
+        let is_defined = self.is_function_defined(target);
+        self.add_alias(name, self.declarations.function_symbol(target).expect("it is declared"), is_defined)?;
+        self.defined_functions.insert(id);
+        Ok(())
+    }
+
+    pub(crate) fn define_data_alias(&mut self, id: DataId, target: DataId) -> Result<(), ModuleError> {
+        let known = |id| self.declarations.data_object(id).ok_or(undeclared(DATA, id.as_u32()));
+        let (declared, given) = (known(id)?.kind, known(target)?.kind);
+        let name = self.declarations.data_symbol(id).expect("it is declared");
+        let name = check_definable(name, &self.declarations, self.is_data_defined(id))?;
+        if declared != given {
+            return Err(ModuleError::IncompatibleDeclaration(name.to_string()));
+        }
+        let is_defined = self.is_data_defined(target);
+        self.add_alias(name, self.declarations.data_symbol(target).expect("it is declared"), is_defined)?;
+        self.defined_data.insert(id);
+        Ok(())
+    }
+
+    /// Adds an alias of `target`, or of what `target` is an alias of.
+    fn add_alias(&mut self, name: SymbolName, target: SymbolName, is_defined: bool) -> Result<(), ModuleError> {
+        if !is_defined {
+            return Err(ModuleError::UndefinedTarget { name, target });
+        }
+        let earlier = self.aliases.iter().find(|alias| alias.name == target);
+        let target = earlier.map_or(target, |alias| alias.target.clone());
+        self.aliases.push(Alias { name, target });
+        Ok(())
+    }
+}
+
 /// Data.
 impl Definitions {
     pub(crate) fn define_data(&mut self, id: DataId, data: &DataDescription) -> Result<(), ModuleError> {
-        let undeclared = ModuleError::Undeclared(SymbolName::User(DATA, id.as_u32()));
-        let declared = self.declarations.data_object(id).ok_or(undeclared)?;
+        let declared = self.declarations.data_object(id).ok_or(undeclared(DATA, id.as_u32()))?;
         let name = self.declarations.data_symbol(id).expect("it is declared");
         let name = check_definable(name, &self.declarations, self.is_data_defined(id))?;
         check_align(&name, data.align)?;
@@ -312,6 +368,10 @@ impl Definitions {
         }
         Ok(pointers)
     }
+}
+
+fn undeclared(namespace: u32, index: u32) -> ModuleError {
+    ModuleError::Undeclared(SymbolName::User(namespace, index))
 }
 
 /// Checks that `symbol` may be defined, and returns it.

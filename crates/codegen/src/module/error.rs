@@ -55,6 +55,13 @@ pub enum ModuleError {
         /// The maximum size in bytes.
         limit: u64,
     },
+    /// The target of an alias is not defined.
+    UndefinedTarget {
+        /// The alias.
+        name: SymbolName,
+        /// The function or data object.
+        target: SymbolName,
+    },
     /// Not supported.
     Unsupported {
         /// The function or object.
@@ -77,6 +84,7 @@ impl ModuleError {
             | ModuleError::Alignment { name, .. }
             | ModuleError::OutOfBounds { name, .. }
             | ModuleError::TooLarge { name, .. }
+            | ModuleError::UndefinedTarget { name, .. }
             | ModuleError::Unsupported { name, .. } => Some(name),
         }
     }
@@ -127,6 +135,9 @@ impl fmt::Display for ModuleError {
                 write!(f, "{name}: a relocation at byte {offset} is out of place")
             }
             ModuleError::TooLarge { name, limit } => write!(f, "{name} has more than {limit} bytes"),
+            ModuleError::UndefinedTarget { name, target } => {
+                write!(f, "{name} cannot be an alias of {target}, which is not defined yet")
+            }
             ModuleError::Unsupported { name, what } => write!(f, "{name}: {what} is not supported"),
         }
     }

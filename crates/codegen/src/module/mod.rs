@@ -29,7 +29,7 @@ pub use data::{DataContents, DataDescription};
 pub use declarations::{
     DATA, DataDeclaration, DataId, DataKind, Declarations, FUNCTIONS, FuncId, FunctionDeclaration, Linkage,
 };
-pub use definitions::{Definitions, ModuleReloc};
+pub use definitions::{Alias, Definitions, ModuleReloc};
 pub use error::ModuleError;
 pub use inlining::Inliner;
 pub use libcalls::{LibCallNames, default_libcall_name};
@@ -137,6 +137,33 @@ pub trait Module {
         relocs: &[ModuleReloc],
     ) -> Result<(), ModuleError> {
         self.definitions_mut().define_function_bytes(id, align, bytes, relocs)
+    }
+
+    /// Makes `id` a second symbol of the function `target`, with a linkage of its own.
+    ///
+    /// ```
+    /// use kingpost_codegen::module::{FuncId, Linkage, Module, ModuleError};
+    ///
+    /// /// Exports a function under a second name.
+    /// fn export_as(module: &mut impl Module, name: &str, target: FuncId) -> Result<(), ModuleError> {
+    ///     let signature = module.declarations().function(target).expect("it is of this module").signature.clone();
+    ///     let id = module.declare_function(name, Linkage::Export, &signature)?;
+    ///     module.define_function_alias(id, target)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// If `id` is imported or defined already, if `target` is not defined, or if their signatures differ.
+    fn define_function_alias(&mut self, id: FuncId, target: FuncId) -> Result<(), ModuleError> {
+        self.definitions_mut().define_function_alias(id, target)
+    }
+
+    /// Makes `id` a second symbol of the data object `target`, with a linkage of its own.
+    ///
+    /// # Errors
+    /// If `id` is imported or defined already, if `target` is not defined, or if their kinds differ.
+    fn define_data_alias(&mut self, id: DataId, target: DataId) -> Result<(), ModuleError> {
+        self.definitions_mut().define_data_alias(id, target)
     }
 
     /// Adds the contents of a data object.

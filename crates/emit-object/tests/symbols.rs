@@ -1,0 +1,135 @@
+//! Checks aliases, definitions that linkers keep once, and the section `.comment`.
+
+use kingpost_codegen::module::{DataDescription, DataKind, Linkage, Module};
+use kingpost_codegen::{Compiler, OptLevel, Settings};
+use kingpost_emit_object::{ObjectError, ObjectModule, ObjectOptions};
+use object::{Object, ObjectSection, ObjectSymbol};
+use std::process::Command;
+use target_lexicon::{Triple, triple};
+
+/// Returns an object with the function `shared`, the data `step`, and functions that are named after `name`.
+fn object(triple: &Triple, name: &str, has_aliases: bool) -> Result<Vec<u8>, ObjectError> {
+    let compiler = Compiler::new(triple, Settings::default(), &[]).unwrap();
+    let mut module = ObjectModule::new(compiler, ObjectOptions::default().with(|options| options.trap_table = true));
+    let text = format!(
+        "function %shared(i64) -> i64 system_v {{
+            gv0 = symbol %step
+        block0(v0: i64):
+            v1 = symbol_value.i64 gv0
+            v2 = load.i64 v1
+            v3 = sdiv v0, v2
+            return v3
+        }}
+        function %{name}(i64) -> i64 system_v {{
+            fn0 = %shared(i64) -> i64 system_v
+        block0(v0: i64):
+            v3 = iconst.i64 20
+            v1 = imul v0, v3
+            v2 = call fn0(v1)
+            trapz v2, user1
+            return v2
+        }}
+        function %shared_in_{name}() -> i64 system_v {{
+            fn0 = %shared(i64) -> i64 system_v
+        block0:
+            v0 = func_addr.i64 fn0
+            return v0
+        }}"
+    );
+    for func in &mut kingpost_reader::parse_functions(&text).unwrap() {
+        let name = func.name.to_string();
+        let linkage = if name == "%shared" { Linkage::LinkOnce } else { Linkage::Export };
+        let id = module.declare_function(&name[1..], linkage, &func.signature).unwrap();
+        module.define_function(id, func).unwrap();
+    }
+    let step = module.declare_data("step", Linkage::LinkOnce, DataKind::ReadOnly).unwrap();
+    module.define_data(step, &DataDescription::bytes(2u64.to_le_bytes())).unwrap();
+    if has_aliases {
+        let target = module.declarations().function_named(name).unwrap();
+        let signature = module.declarations().function(target).unwrap().signature.clone();
+        let alias = module.declare_function(&format!("also_{name}"), Linkage::Export, &signature).unwrap();
+        module.define_function_alias(alias, target).unwrap();
+        let alias = module.declare_data("also_step", Linkage::Export, DataKind::ReadOnly).unwrap();
+        module.define_data_alias(alias, step).unwrap();
+    }
+    module.finish()
+}
+
+/// Links with the C compiler and flags `cc`, which need the tool `linker`, and runs the program.
+fn check(triple: &Triple, cc: &[&str], linker: &str, emulator: Option<&str>) {
+    let mut needed = [cc[0], linker].into_iter().chain(emulator);
+    let missing = needed.find(|tool| Command::new(tool).arg("--version").output().is_err());
+    if let Some(tool) = missing {
+        assert!(std::env::var_os("CI").is_none(), "CI has {tool}");
+        eprintln!("SKIPPED: programs with aliases: no {tool}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("main.c"), include_str!("symbols.c")).unwrap();
+    std::fs::write(at("first.o"), object(triple, "first", true).unwrap()).unwrap();
+    std::fs::write(at("second.o"), object(triple, "second", false).unwrap()).unwrap();
+    let mut link = Command::new(cc[0]);
+    link.args(&cc[1..]).args(["-Wall", "-Werror", "-Wl,--fatal-warnings"]);
+    link.args(["main.c", "first.o", "second.o"].map(at)).arg("-o").arg(at("program"));
+    let output = link.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut run = Command::new(emulator.map_or(at("program"), Into::into));
+    let output = run.args(emulator.map(|_| at("program"))).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "10 20 30\n1 1\n1 1\n2 1\n");
+}
+
+#[test]
+fn linkers_keep_one_definition() {
+    if cfg!(target_arch = "x86_64") {
+        for flag in ["-pie", "-no-pie", "-fuse-ld=lld"] {
+            let linker = if flag == "-fuse-ld=lld" { "ld.lld" } else { "ld" };
+            check(&triple!("x86_64-unknown-linux-gnu"), &["cc", flag], linker, None);
+        }
+    }
+}
+
+#[test]
+fn linkers_for_aarch64_keep_one_definition() {
+    check(
+        &triple!("aarch64-unknown-linux-gnu"),
+        &["aarch64-linux-gnu-gcc", "-static"],
+        "aarch64-linux-gnu-ld",
+        Some("qemu-aarch64"),
+    );
+}
+
+#[test]
+fn formats_have_their_own_form_of_definitions_that_are_kept_once() {
+    let bytes = object(&triple!("aarch64-apple-darwin"), "first", true).unwrap();
+    let file = object::File::parse(&*bytes).unwrap();
+    let symbol = |name| file.symbol_by_name(name).unwrap();
+    assert!(symbol("_shared").is_weak() && !symbol("_first").is_weak());
+    assert_eq!(symbol("_also_first").address(), symbol("_first").address());
+    let error = object(&triple!("x86_64-pc-windows-gnu"), "first", true).unwrap_err();
+    assert_eq!(error.to_string(), "the linkage of `shared` is not supported in objects for `x86_64-pc-windows-gnu`");
+}
+
+/// Returns the section `.comment` of an object that has no definition.
+fn comment(settings: Settings, flags: &[String], comment: Option<&str>) -> Option<String> {
+    let compiler = Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, flags).unwrap();
+    let options = ObjectOptions::default().with(|options| options.comment = comment.map(Into::into));
+    let bytes = ObjectModule::new(compiler, options).finish().unwrap();
+    let file = object::File::parse(&*bytes).unwrap();
+    let section = file.section_by_name(".comment")?;
+    Some(String::from_utf8(section.data().unwrap().into()).unwrap())
+}
+
+#[test]
+fn the_comment_says_what_made_the_object() {
+    let settings = Settings::default().with(|settings| {
+        settings.opt_level = OptLevel::Speed;
+        settings.regalloc_algorithm = "linear".into();
+        settings.regalloc_checker = true;
+    });
+    let expected =
+        format!("kingpost {} opt_level=speed regalloc_algorithm=linear has_bmi2\0", kingpost_codegen::VERSION);
+    assert_eq!(comment(settings, &["has_bmi2".into()], None), Some(expected));
+    assert_eq!(comment(Settings::default(), &[], Some("by hand")), Some("by hand\0".into()));
+    assert_eq!(comment(Settings::default(), &[], Some("")), None);
+}
