@@ -23,7 +23,7 @@ pub(crate) struct FunctionTable {
 }
 
 impl FunctionTable {
-    /// Returns a table of those of `functions` for which `entries` returns entries.
+    /// Returns a table of the `functions` for which `entries` returns entries.
     fn new<const N: usize>(
         name: &'static str,
         module: &ModuleBuffer,

@@ -286,7 +286,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Returns the functions that have tables in common: those outside of groups, and those of each group.
+    /// Returns the functions that have tables in common: the functions outside of groups, and the function of each group.
     pub(crate) fn groups(&self) -> Vec<(Vec<usize>, Option<ComdatId>)> {
         let mut once = self.once.iter().map(|&(function, _)| function).peekable();
         let shared = (0..self.starts.len()).filter(|&function| once.next_if_eq(&function).is_none());

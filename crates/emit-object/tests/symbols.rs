@@ -55,7 +55,7 @@ fn object(triple: &Triple, name: &str, has_aliases: bool) -> Result<Vec<u8>, Obj
     module.finish()
 }
 
-/// Links with the C compiler and flags `cc`, which need the tool `linker`, and runs the program.
+/// Checks a program that the C compiler and flags `cc` link, which need the tool `linker`.
 fn check(triple: &Triple, cc: &[&str], linker: &str, emulator: Option<&str>) {
     let mut needed = [cc[0], linker].into_iter().chain(emulator);
     let missing = needed.find(|tool| Command::new(tool).arg("--version").output().is_err());

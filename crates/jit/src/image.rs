@@ -81,7 +81,7 @@ impl Image {
         Image::load_with_aliases(module, data, &[], resolve)
     }
 
-    /// Loads like [`Image::load`]. Those of `aliases` whose targets are loaded become symbols of the image.
+    /// Loads like [`Image::load`]. Each of `aliases` whose target is loaded becomes a symbol of the image.
     pub(crate) fn load_with_aliases(
         module: &ModuleBuffer,
         data: &[DataObject],
