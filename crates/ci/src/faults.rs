@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The lines occur once in the file. The copy is in `target/faults` beside a build folder of its own, so that a fault costs the
-//! build of what depends on it. A fault that does not compile is an error: it tests nothing.
+//! build of what depends on it. A fault that does not compile is an error: it tests nothing. What the finder wrote is in
+//! `target/faults/NAME.txt`.
 
 use crate::cargo::cargo;
 use crate::session::Session;
@@ -20,7 +21,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Output};
 
 /// Folder of the copy and its build, in the project's folder.
 const FOLDER: &str = "target/faults";
@@ -107,6 +108,7 @@ fn find(copy: &Path, build: &Path, fault: &Fault) -> Result<Option<(Tier, String
     let skipped = unit::slow_modules(&package).flat_map(|module| ["--skip", module]);
     let own = in_copy(&tests).arg("--").args(skipped).env("KINGPOST_WITHOUT_TOOLS", "1").output()?;
     if !own.status.success() {
+        keep(build, fault, &own)?;
         return Ok(Some((Tier::Quick, format!("unit, {package}"))));
     }
     let compiles = in_copy(&["build", "--workspace", "--quiet"]).status()?;
@@ -118,12 +120,19 @@ fn find(copy: &Path, build: &Path, fault: &Fault) -> Result<Option<(Tier, String
         if output.status.success() {
             continue;
         }
+        keep(build, fault, &output)?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let stage =
             text.lines().find_map(|line| line.split_once("FAILED in stage ").map(|(_, stage)| stage.to_string()));
         return Ok(Some((tier, stage.context("a tier fails without a stage")?)));
     }
     Ok(None)
+}
+
+/// Keeps the output of what found a fault, beside the build folder.
+fn keep(build: &Path, fault: &Fault, output: &Output) -> Result<()> {
+    let path = build.with_file_name(format!("{}.txt", fault.name));
+    fs::write(&path, [&*output.stdout, &output.stderr].concat()).with_context(|| path.display().to_string())
 }
 
 /// Copies the files of the project, new ones too, and removes others. Links are copied as links. Files that did not change keep their
