@@ -44,6 +44,7 @@ impl Summary {
             ("unfused".to_string(), Number::Count(stats.unfused)),
             ("weighted_cost".to_string(), Number::Real(stats.weighted_cost)),
         ]);
+        rows.extend(stats.proofs.rows().map(|(name, count)| (name.to_string(), Number::Count(count))));
         rows.extend(
             self.tiles
                 .iter()
@@ -105,8 +106,8 @@ mod tests {
             text.starts_with("{\"functions\":2,\"clif_insts\":0,\"code_bytes\":0,\"work\":0,\"parse_s\":0.500000,"),
             "{text}"
         );
-        assert!(text.ends_with("\"weighted_cost\":0.000000}\n") && text.contains("\"regalloc_s\":"), "{text}");
-        assert_eq!(summary.render(StatsFormat::Text).lines().count(), 11 + Stage::ALL.len());
+        assert!(text.ends_with("\"recompiled\":0}\n") && text.contains("\"regalloc_s\":"), "{text}");
+        assert_eq!(summary.render(StatsFormat::Text).lines().count(), 16 + Stage::ALL.len());
         assert_eq!(summary.times().lines().count(), 2 + Stage::ALL.len());
     }
 }

@@ -3,6 +3,7 @@
 use crate::cache::Cache;
 use crate::compiler::{Compiler, Context};
 use crate::error::CompileError;
+use crate::validate;
 use kingpost_ir::Function;
 use kingpost_mach::ModuleBuffer;
 use kingpost_opt::rewrite::RuleLimits;
@@ -32,7 +33,9 @@ impl Compiler {
         let (key, clif_insts) = (cache.key(func, options), func.dfg.num_insts() as u64);
         let Some(found) = cache.get(key, module) else {
             self.compile_anew(cx, func, module)?;
-            cache.put(key, &Cache::entry(key, &module.function(module.len() - 1)));
+            if validate::may_be_cached(cx) {
+                cache.put(key, &Cache::entry(key, &module.function(module.len() - 1)));
+            }
             return Ok(());
         };
         cx.stats.cache_hits += 1;

@@ -3,6 +3,7 @@
 use crate::compiler::{Compiler, Context, StageMemory};
 use crate::error::CompileError;
 use crate::pipeline;
+use crate::recompile;
 use crate::select::Selected;
 use crate::stage::Stage;
 use crate::stages::Stages;
@@ -40,7 +41,8 @@ impl Compiler {
         self.begin(cx);
         // Only dumps use names.
         let name = self.options().dump.as_ref().map(|_| func.name.to_string()).unwrap_or_default();
-        self.guarded(cx, &name, module, |cx, module, stages| pipeline::compile(self, cx, func, module, stages))
+        let result = self.guarded(cx, &name, module, |cx, module, s| pipeline::compile(self, cx, func, module, s));
+        recompile::run(self, cx, func, module, result)
     }
 
     /// Compiles machine code in the form that [`kingpost_mach::text`] reads, and adds it to `module`. Uses the

@@ -12,7 +12,7 @@ use kingpost_ir::analyses::Analyses;
 use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::{I64, Type};
 use kingpost_ir::verifier::{TargetInfo, Verifier};
-use kingpost_mach::settings::{OptLevel, SettingError, Settings, ValidateCode};
+use kingpost_mach::settings::{OptLevel, SettingError, Settings, ValidateCode, ValidateFailure};
 use kingpost_mach::{Code, CpuFeatures, EmitOptions, Emitter, Guard, Listing, LowerState};
 use kingpost_meter::HeapBytes;
 use kingpost_opt::Optimizer;
@@ -45,6 +45,8 @@ pub struct Compiler {
     /// Whether the allocator is one of the caller's.
     has_own_allocator: bool,
     options: Options,
+    /// Compiler of the code that replaces code without a proof, with the setting `validate_failure=recompile`.
+    baseline: Option<Box<Compiler>>,
     /// Compiled functions that outlive the process.
     cache: Option<Cache>,
     /// Contexts of finished batches, for later batches.
@@ -54,6 +56,8 @@ pub struct Compiler {
 /// Memory of one compiling thread. A context serves function after function.
 pub struct Context {
     pub(crate) stages: Box<dyn Memory>,
+    /// Memory of the baseline compiler, if its code replaced the code of the last function.
+    pub(crate) baseline: Option<Box<dyn Memory>>,
     pub(crate) stats: Stats,
 }
 
@@ -114,6 +118,21 @@ const OBSERVING: [&str; 7] = [
     "debug_values",
     "machine_code_cfg_info",
 ];
+
+/// Name of the allocator whose code replaces code without a proof.
+pub(crate) const BASELINE: &str = "spill_all";
+
+/// Returns the settings of the compiler whose code replaces code without a proof, if `settings` ask for it.
+fn baseline_settings(settings: &Settings) -> Option<Settings> {
+    if settings.validate_code == ValidateCode::Off || settings.validate_failure != ValidateFailure::Recompile {
+        return None;
+    }
+    Some(settings.clone().with(|settings| {
+        settings.validate_failure = ValidateFailure::Refuse;
+        settings.regalloc_algorithm = BASELINE.into();
+        settings.opt_level = OptLevel::None;
+    }))
+}
 
 /// Functions with up to this many instructions keep their memory for reuse, whatever the options say.
 const MAX_KEPT: usize = 1 << 17;
@@ -204,7 +223,11 @@ impl Compiler {
         let factory = allocator(&settings.regalloc_algorithm)
             .ok_or_else(|| TargetError::Allocator(settings.regalloc_algorithm.clone()))?;
         targets::adapt(&mut settings, triple)?;
-        let isa = targets::isa(triple, &settings, flags()?)?;
+        let flags = flags()?;
+        let isa = targets::isa(triple, &settings, flags)?;
+        let baseline = baseline_settings(&settings)
+            .map(|settings| Compiler::for_cpu(triple, settings, flags).map(Box::new))
+            .transpose()?;
         let is_fused = settings.regalloc_algorithm == FUSED;
         Ok(Compiler {
             isa,
@@ -214,6 +237,7 @@ impl Compiler {
             is_fused,
             has_own_allocator: false,
             options: Options::default(),
+            baseline,
             cache: None,
             spare: Mutex::default(),
         })
@@ -262,6 +286,7 @@ impl Compiler {
     /// Returns the compiler with other options: observation, limits, cancellation.
     #[must_use]
     pub fn with_options(mut self, options: Options) -> Compiler {
+        self.baseline = self.baseline.map(|baseline| Box::new(baseline.with_options(options.clone())));
         self.options = options;
         self.spare = Mutex::default();
         self
@@ -347,6 +372,10 @@ impl Compiler {
         &self.options
     }
 
+    pub(crate) fn replacement(&self) -> Option<&Compiler> {
+        self.baseline.as_deref()
+    }
+
     pub(crate) fn cache(&self) -> Option<&Cache> {
         self.cache.as_ref()
     }
@@ -403,7 +432,7 @@ impl Compiler {
 
     /// Returns a new context for one thread.
     pub fn context(&self) -> Context {
-        Context { stages: self.stage_memory(), stats: Stats::default() }
+        Context { stages: self.stage_memory(), baseline: None, stats: Stats::default() }
     }
 
     pub(crate) fn stage_memory(&self) -> Box<dyn Memory> {
@@ -433,6 +462,7 @@ impl Compiler {
     /// Prepares a context for the next function. If memory is limited, the context begins without memory, so that the
     /// bytes of a function do not depend on functions compiled earlier.
     pub(crate) fn begin(&self, cx: &mut Context) {
+        cx.baseline = None;
         if cx.stages.get().guard.meter.counts_bytes() {
             cx.stages = self.stage_memory();
         }
@@ -459,24 +489,29 @@ impl Context {
         &self.stats
     }
 
+    /// Returns the memory of the stages that compiled the last function.
+    pub(crate) fn last(&self) -> &StageMemory {
+        self.baseline.as_ref().unwrap_or(&self.stages).get()
+    }
+
     /// Returns the machine code of the last compiled function, before allocation.
     pub fn code(&self) -> &Code {
-        &self.stages.get().code
+        &self.last().code
     }
 
     /// Returns the record of lowering for the last compiled function: the blocks and values that its machine code
     /// refers to.
     pub fn lowering(&self) -> &LowerState {
-        &self.stages.get().lowering
+        &self.last().lowering
     }
 
     /// Returns the allocation of the last compiled function.
     pub fn allocation(&self) -> &Allocation {
-        &self.stages.get().allocation
+        &self.last().allocation
     }
 
     /// Returns the emitted instructions of the last compiled function, if [`Options::list`] is set.
     pub fn listing(&self) -> &Listing {
-        self.stages.get().emitter.listing()
+        self.last().emitter.listing()
     }
 }

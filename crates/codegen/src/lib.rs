@@ -6,6 +6,7 @@
 //! | `compiler.rs` | the interface for callers: [`Compiler`] and [`Context`] |
 //! | `options.rs` | observation and limits: [`Options`] |
 //! | `compile.rs` | one function through the pipeline, with panics caught |
+//! | `recompile.rs` | code without a proof, replaced by code of the baseline allocator |
 //! | `cache/` | compiled functions that outlive the process: [`Cache`](cache::Cache) |
 //! | `cached.rs` | one function through the cache |
 //! | `batch.rs` | many functions on many threads, with the result of a single thread |
@@ -47,6 +48,7 @@ mod options;
 mod pipeline;
 #[cfg(feature = "validate")]
 mod proofs;
+mod recompile;
 mod select;
 mod stage;
 mod stages;
@@ -73,7 +75,7 @@ pub use kingpost_opt::Pass;
 pub use kingpost_opt::rewrite::{Rule, RuleLimits};
 pub use options::{DumpReceiver, Options, Passes};
 pub use stage::Stage;
-pub use stages::{Stats, solution_text};
+pub use stages::{ProofCounts, Stats, solution_text};
 pub use targets::{CpuFlags, TARGETS, TargetError, TargetIsa, Unavailable};
 // Types of this crate are in public signatures.
 pub use target_lexicon;
@@ -98,6 +100,6 @@ pub mod compiled {
 pub mod settings {
     pub use kingpost_mach::settings::{
         AllocatedRegisters, LibcallCallConv, OptLevel, ProbestackStrategy, SettingError, Settings, StackSwitchModel,
-        TlsModel, ValidateCode,
+        TlsModel, ValidateCode, ValidateFailure,
     };
 }

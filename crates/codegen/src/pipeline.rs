@@ -19,6 +19,8 @@ pub(crate) fn compile(
     let (settings, target, clif_insts) = (compiler.settings(), compiler.target_info(), func.dfg.num_insts() as u64);
     check_limit("instructions", clif_insts, s.guard.limits.instructions)?;
     cx.analyses.invalidate();
+    // Keep the function as it was read, if its code must be proved.
+    validate::begin(compiler, cx, func);
 
     // Check the rules of the language. Later stages may panic on invalid input, but they must terminate in any case.
     let size = func.dfg.num_insts() + func.dfg.num_blocks();

@@ -24,6 +24,8 @@ pub struct Stats {
     pub cache_hits: u64,
     /// Functions that `fused` left to `linear`.
     pub unfused: u64,
+    /// Counts of the setting `validate_code`.
+    pub proofs: ProofCounts,
     /// Number of instructions of the functions before lowering.
     pub clif_insts: u64,
     /// Bytes of emitted code.
@@ -47,11 +49,54 @@ pub struct Stats {
     pub stage_seconds: [f64; Stage::ALL.len()],
 }
 
+/// Numbers of functions by the verdict on their code, functions that failed as well. Each compiled function has one
+/// verdict: on its code, or, where the setting `validate_failure=recompile` replaced the code, on the replaced code.
+/// Functions of a cache have none.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct ProofCounts {
+    /// Functions whose code means what they mean.
+    pub proved: u64,
+    /// Functions whose code differs from them for known inputs.
+    pub refuted: u64,
+    /// Functions without a proof and without such inputs.
+    pub not_proved: u64,
+    /// Functions with a feature that the validator does not know.
+    pub out_of_scope: u64,
+    /// Refuted functions, and functions without a proof, whose code was replaced by proved code of the baseline
+    /// allocator.
+    pub recompiled: u64,
+}
+
+impl ProofCounts {
+    /// Returns the counts with their names.
+    pub fn rows(&self) -> [(&'static str, u64); 5] {
+        [
+            ("proved", self.proved),
+            ("refuted", self.refuted),
+            ("not_proved", self.not_proved),
+            ("out_of_scope", self.out_of_scope),
+            ("recompiled", self.recompiled),
+        ]
+    }
+}
+
+impl AddAssign for ProofCounts {
+    fn add_assign(&mut self, other: ProofCounts) {
+        self.proved += other.proved;
+        self.refuted += other.refuted;
+        self.not_proved += other.not_proved;
+        self.out_of_scope += other.out_of_scope;
+        self.recompiled += other.recompiled;
+    }
+}
+
 impl AddAssign<&Stats> for Stats {
     fn add_assign(&mut self, other: &Stats) {
         self.functions += other.functions;
         self.cache_hits += other.cache_hits;
         self.unfused += other.unfused;
+        self.proofs += other.proofs;
         self.clif_insts += other.clif_insts;
         self.code_bytes += other.code_bytes;
         self.work += other.work;
@@ -182,6 +227,20 @@ impl<'a> Stages<'a> {
             self.stats.fills += cost.fills;
             self.stats.moves += cost.moves;
             self.stats.weighted_cost += cost.loads();
+        }
+    }
+
+    /// Removes a function from the counts, because its code is not kept. Takes what [`Stages::count`] took.
+    #[cfg(feature = "validate")]
+    pub(crate) fn uncount(&mut self, code_bytes: usize, cost: impl FnOnce() -> Cost) {
+        self.stats.functions -= 1;
+        self.stats.code_bytes -= code_bytes as u64;
+        if self.options.count {
+            let cost = cost();
+            self.stats.spills -= cost.spills;
+            self.stats.fills -= cost.fills;
+            self.stats.moves -= cost.moves;
+            self.stats.weighted_cost -= cost.loads();
         }
     }
 }

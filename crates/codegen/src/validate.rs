@@ -5,15 +5,16 @@
 use crate::compiler::{Compiler, Context, StageMemory};
 use crate::error::CompileError;
 use crate::stage::Stage;
-use crate::stages::Stages;
+use crate::stages::{ProofCounts, Stages};
 use crate::targets::CpuFlags;
 use kingpost_ir::Function;
 use kingpost_mach::block_order::MachineBlock;
-use kingpost_mach::settings::ValidateCode;
+use kingpost_mach::settings::{ValidateCode, ValidateFailure};
 use kingpost_mach::{
     ContextPlace, CpuFeatures, FunctionView, HandlerSite, LowerState, ModuleBuffer, Reloc, RelocKind, SymbolName,
 };
 use kingpost_regalloc::RegClass;
+use kingpost_regalloc::cost::Cost;
 use kingpost_validate::{Code, Handler, Machine, Relocation, RelocationKind, Report, Symbol, Verdict, prove};
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -22,7 +23,24 @@ use target_lexicon::Architecture;
 /// Limit of the solver's processor time for one obligation.
 const SOLVER_LIMIT: Duration = Duration::from_secs(2);
 
-/// Proves that the function emitted last means what `func` means, if the setting `validate_code` is on.
+/// Keeps `func` as it was read, if the settings ask for it.
+pub(crate) fn begin(compiler: &Compiler, cx: &mut StageMemory, func: &Function) {
+    cx.proofs.report = None;
+    cx.proofs.input = compiler.replacement().map(|_| Box::new(func.clone()));
+}
+
+/// Returns the function compiled last, as it was read.
+pub(crate) fn take_input(cx: &mut Context) -> Option<Box<Function>> {
+    cx.stages.get_mut().proofs.input.take()
+}
+
+/// Returns `true` unless the code of the last function was kept without a proof. A cache would keep it silently.
+pub(crate) fn may_be_cached(cx: &Context) -> bool {
+    cx.proof().is_none_or(|report| !has_failed(&report.verdict))
+}
+
+/// Proves that the function emitted last means what `func` means, if the setting `validate_code` is on. A failure is an
+/// error, unless it is only reported.
 pub(crate) fn run(
     compiler: &Compiler,
     cx: &mut StageMemory,
@@ -30,8 +48,7 @@ pub(crate) fn run(
     module: &mut ModuleBuffer,
     s: &mut Stages<'_>,
 ) -> Result<(), CompileError> {
-    cx.proofs.report = None;
-    let mode = compiler.settings().validate_code;
+    let (mode, policy) = (compiler.settings().validate_code, compiler.settings().validate_failure);
     let ends_before = |last: Stage| (last as usize) < Stage::Validate as usize;
     if mode == ValidateCode::Off || s.options.stop_after.is_some_and(ends_before) {
         return Ok(());
@@ -46,24 +63,53 @@ pub(crate) fn run(
     });
     let report = report.inspect_err(|_| module.pop_function())?;
     s.dump(|| format!("{}: {}\n", func.name, report.verdict));
-    let result = match &report.verdict {
-        Verdict::Proved | Verdict::OutOfScope(_) => Ok(()),
-        verdict @ (Verdict::Refuted(_) | Verdict::NotProved(_)) => {
-            Err(CompileError::Unproved { report: verdict.to_string() })
-        }
-    };
+    count(&mut s.stats.proofs, &report.verdict);
+    let failure = has_failed(&report.verdict).then(|| report.verdict.to_string());
     proofs.report = Some(report);
-    if result.is_err() {
-        module.pop_function();
+    match failure {
+        None => Ok(()),
+        Some(failure) if policy == ValidateFailure::Report => {
+            log::warn!("{}: the emitted code is {failure}", func.name);
+            Ok(())
+        }
+        Some(report) => {
+            let cost = || Cost::of(&cx.code.problem, compiler.isa().env(), &cx.allocation);
+            s.uncount(module.last_code_bytes(), cost);
+            module.pop_function();
+            Err(CompileError::Unproved { report })
+        }
     }
-    result
+}
+
+/// Returns `true` if the validator knows the function and has no proof.
+fn has_failed(verdict: &Verdict) -> bool {
+    match verdict {
+        Verdict::Proved | Verdict::OutOfScope(_) => false,
+        Verdict::Refuted(_) | Verdict::NotProved(_) => true,
+    }
+}
+
+fn count(counts: &mut ProofCounts, verdict: &Verdict) {
+    let count = match verdict {
+        Verdict::Proved => &mut counts.proved,
+        Verdict::Refuted(_) => &mut counts.refuted,
+        Verdict::NotProved(_) => &mut counts.not_proved,
+        Verdict::OutOfScope(_) => &mut counts.out_of_scope,
+    };
+    *count += 1;
 }
 
 impl Context {
     /// Returns the report on the function compiled last, if the setting `validate_code` is on and the function was
-    /// emitted.
+    /// emitted. Of replaced code, it is the report on the code that replaced it.
     pub fn proof(&self) -> Option<&Report> {
-        self.stages.get().proofs.report.as_ref()
+        self.last().proofs.report.as_ref()
+    }
+
+    /// Returns the report on the code of the last function that the baseline's code replaced, if it did. The setting
+    /// `validate_failure=recompile` replaces code without a proof.
+    pub fn replaced_proof(&self) -> Option<&Report> {
+        self.baseline.as_ref().and_then(|_| self.stages.get().proofs.report.as_ref())
     }
 }
 

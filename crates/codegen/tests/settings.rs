@@ -41,6 +41,7 @@ const ROWS: &[(&str, &str, &str, Shows)] = &[
     ("regalloc_checker", "true", "", In(LEAF)),
     ("verify_each", "true", "", In(LEAF)),
     ("validate_code", "terms", "", Elsewhere("the verdict")),
+    ("validate_failure", "report", "validate_code=terms", Elsewhere("verdicts, in `validate/tests/policies.rs`")),
     ("regalloc_verbose_logs", "true", "", Elsewhere("the log")),
     ("enable_alias_analysis", "false", "opt_level=speed", In(LOADS)),
     ("enable_inlining", "false", "opt_level=speed", Elsewhere("modules, in `inlining.rs`")),

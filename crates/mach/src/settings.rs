@@ -62,6 +62,10 @@ choice! {
     ValidateCode { Off = "off", Terms = "terms", Solver = "solver" }
 }
 choice! {
+    /// Treatment of code without a proof.
+    ValidateFailure { Refuse = "refuse", Recompile = "recompile", Report = "report" }
+}
+choice! {
     /// Strategy for probing large frames.
     ProbestackStrategy { Outline = "outline", Inline = "inline" }
 }
@@ -224,7 +228,7 @@ macro_rules! parsed {
         })+
     };
 }
-parsed!(OptLevel, TlsModel, StackSwitchModel, LibcallCallConv, ProbestackStrategy, ValidateCode);
+parsed!(OptLevel, TlsModel, StackSwitchModel, LibcallCallConv, ProbestackStrategy, ValidateCode, ValidateFailure);
 
 /// Returns the boolean that the text of a setting spells.
 pub fn parse_bool(value: &str) -> Option<bool> {
@@ -308,6 +312,7 @@ settings! {
     regalloc_checker: bool = false, "Check each allocation before code is emitted; an incorrect one is an error.";
     verify_each: bool = false, "Verify the output of every stage before the next one reads it; the checker verifies allocations.";
     validate_code: ValidateCode = ValidateCode::Off, "Prove that the emitted code means what the function means; `solver` asks z3 where `terms` do not decide.";
+    validate_failure: ValidateFailure = ValidateFailure::Refuse, "Code without a proof is an error, or is replaced by proved code of the baseline allocator, or is kept and logged.";
     regalloc_verbose_logs: bool = false, "Log the allocation problem and its solution.";
     enable_alias_analysis: bool = true, "Remove redundant loads; with `opt_level=none` only loads of constant memory.";
     enable_inlining: bool = true, "With `opt_level=speed`, replace calls of a module's small functions by their bodies.";

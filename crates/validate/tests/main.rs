@@ -5,6 +5,7 @@ mod compiled;
 mod exceptions;
 mod faults;
 mod functions;
+mod policies;
 mod results;
 mod terms;
 mod vectors;

@@ -178,6 +178,7 @@ impl Definitions {
         }
         self.inline(&mut accepted);
         let batch = self.compiler.compile_all(&mut accepted, jobs);
+        self.context.stats += &batch.stats;
         for (func, name) in accepted.into_iter().zip(names) {
             func.name = name;
         }
