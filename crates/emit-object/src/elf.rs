@@ -8,8 +8,12 @@ use crate::error::ObjectError;
 use crate::format::{Field, Format, Limits, Shape, Table, with_bytes};
 use kingpost_mach::{DataObject, Placement, RelocKind};
 use object::elf::{FileHeader64, SHF_MERGE, SectionHeader64};
+use object::read::elf::{ElfFile64, ElfSection64};
 use object::write::{ComdatId, Object, SectionId, StandardSection};
-use object::{Architecture, BinaryFormat, FileFlags, LittleEndian, RelocationFlags, SectionFlags, SectionKind, elf};
+use object::{
+    Architecture, BinaryFormat, FileFlags, LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _,
+    RelocationFlags, RelocationTarget, SectionFlags, SectionKind, elf,
+};
 use target_lexicon::Triple;
 
 /// The format ELF, 64 bits, little-endian.
@@ -118,12 +122,14 @@ fn special_kind(name: &str) -> Option<SectionKind> {
     types.into_iter().find(|&(special, _)| is(special)).map(|(_, sh_type)| SectionKind::Elf(sh_type))
 }
 
-/// Sets the size of the entries of mergeable sections to their alignment, because the `object` crate cannot set it.
+/// Sets what the `object` crate cannot set in the headers of sections: the size of the entries of mergeable sections, which
+/// is their alignment, and the code that a table follows, which is the section of its first address.
 ///
 /// # Errors
 /// If the bytes are no ELF file.
-pub(crate) fn size_entries(bytes: &mut [u8]) -> Result<(), ObjectError> {
+pub(crate) fn finish(bytes: &mut [u8]) -> Result<(), ObjectError> {
     let malformed = |()| ObjectError::Format("section headers are not where they should be".into());
+    let followed = followed_code(bytes).ok_or(()).map_err(malformed)?;
     let (header, _) = object::pod::from_bytes::<FileHeader64<LittleEndian>>(bytes).map_err(malformed)?;
     let (at, count) = (header.e_shoff.get(LittleEndian) as usize, header.e_shnum.get(LittleEndian));
     let headers = bytes.get_mut(at..).unwrap_or_default();
@@ -138,7 +144,30 @@ pub(crate) fn size_entries(bytes: &mut [u8]) -> Result<(), ObjectError> {
             section.sh_entsize = section.sh_addralign;
         }
     }
+    for (table, code) in followed {
+        headers[table].sh_link.set(LittleEndian, code as u32);
+    }
     Ok(())
+}
+
+/// Returns the numbers of the sections that follow code, with the number of the code's section.
+fn followed_code(bytes: &[u8]) -> Option<Vec<(usize, usize)>> {
+    let file = ElfFile64::<LittleEndian>::parse(bytes).ok()?;
+    let follows = |section: &ElfSection64<'_, '_, LittleEndian>| {
+        section.elf_section_header().sh_flags.get(LittleEndian) as u32 & elf::SHF_LINK_ORDER != 0
+    };
+    let code = |section: ElfSection64<'_, '_, LittleEndian>| {
+        let RelocationTarget::Symbol(symbol) = section.relocations().next()?.1.target() else { return None };
+        Some((section.index().0, file.symbol_by_index(symbol).ok()?.section_index()?.0))
+    };
+    file.sections().filter(follows).map(code).collect()
+}
+
+/// Makes linkers discard a table with its code: marks it, and [`finish`] refers it to the code.
+pub(crate) fn discard_with_code(object: &mut Object<'_>, table: SectionId) {
+    if let SectionFlags::Elf { sh_flags } = object.section_flags_mut(table) {
+        *sh_flags |= u64::from(elf::SHF_LINK_ORDER);
+    }
 }
 
 /// Makes a section a member of a group (System V ABI, chapter 4, "Section Groups").

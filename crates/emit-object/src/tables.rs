@@ -10,13 +10,13 @@ use crate::format::{Field, Table};
 use crate::function_tables::FunctionTable;
 use crate::names::plain_name;
 use crate::relocated::Relocated;
-use crate::writer::{Writer, undefined};
+use crate::writer::{TableGroup, Writer, undefined};
 use crate::{eh_frame, elf, property_note};
 use gimli::constants::DW_EH_PE_pcrel;
 use gimli::write::{Address, RelocationTarget, Sections};
 use kingpost_debug_info::{Source, describe, is_wanted};
 use kingpost_mach::{ModuleBuffer, SymbolName};
-use object::write::{ComdatId, Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection};
+use object::write::{Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection};
 use object::{BinaryFormat, SectionFlags, SectionKind, SymbolKind, SymbolScope};
 use std::collections::HashMap;
 
@@ -95,11 +95,17 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Adds a section with a table by function. It belongs to the group of its functions, if they have one.
-    pub(crate) fn function_table(&mut self, table: &FunctionTable, group: Option<ComdatId>) -> Result<(), ObjectError> {
+    /// Adds a section with a table of the functions of a group, unless it has none.
+    pub(crate) fn function_table(&mut self, table: &FunctionTable, group: &TableGroup) -> Result<(), ObjectError> {
+        if group.functions.is_empty() {
+            return Ok(());
+        }
         let section = self.add_table(Table::Functions(table.name));
-        if let Some(group) = group {
-            elf::add_to_group(&mut self.object, group, section);
+        if let Some(comdat) = group.comdat {
+            elf::add_to_group(&mut self.object, comdat, section);
+        }
+        if group.follows_code {
+            elf::discard_with_code(&mut self.object, section);
         }
         self.append(section, &table.bytes, 8)?;
         for (i, &function) in table.functions.iter().enumerate() {

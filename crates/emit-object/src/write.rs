@@ -111,12 +111,12 @@ pub(crate) fn write_declared(
     if options.debug_lines {
         writer.debug(module, &options.source, &options.folder)?;
     }
-    for (functions, group) in writer.groups() {
+    for group in writer.table_groups() {
         if options.trap_table {
-            writer.function_table(&function_tables::traps(module, &functions), group)?;
+            writer.function_table(&function_tables::traps(module, &group.functions), &group)?;
         }
-        for table in function_tables::wanted(module, &functions, eh_frame::registers(writer.architecture)) {
-            writer.function_table(&table, group)?;
+        for table in function_tables::wanted(module, &group.functions, eh_frame::registers(writer.architecture)) {
+            writer.function_table(&table, &group)?;
         }
     }
     writer.property_note(module)?;
@@ -128,7 +128,7 @@ pub(crate) fn write_declared(
     }
     let mut bytes = writer.object.write().map_err(ObjectError::format)?;
     if is_elf {
-        elf::size_entries(&mut bytes)?;
+        elf::finish(&mut bytes)?;
     }
     Ok(bytes)
 }

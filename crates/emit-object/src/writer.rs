@@ -70,6 +70,17 @@ pub(crate) struct Handlers {
     pub(crate) personality: Option<(SymbolId, i64)>,
 }
 
+/// Functions whose tables are in the same sections.
+#[derive(Default, Debug)]
+pub(crate) struct TableGroup {
+    /// Numbers of the functions.
+    pub(crate) functions: Vec<usize>,
+    /// The group of sections of the function, if linkers keep it once.
+    pub(crate) comdat: Option<ComdatId>,
+    /// Whether linkers discard the tables with the code.
+    pub(crate) follows_code: bool,
+}
+
 impl<'a> Writer<'a> {
     /// Returns an object without sections.
     ///
@@ -286,12 +297,23 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Returns the functions that have tables in common: the functions outside of groups, and the function of each group.
-    pub(crate) fn groups(&self) -> Vec<(Vec<usize>, Option<ComdatId>)> {
-        let mut once = self.once.iter().map(|&(function, _)| function).peekable();
-        let shared = (0..self.starts.len()).filter(|&function| once.next_if_eq(&function).is_none());
-        let groups = self.once.iter().map(|&(function, group)| (vec![function], Some(group)));
-        [(shared.collect(), None)].into_iter().chain(groups).collect()
+    /// Returns the functions that have tables in common. Functions with sections of their own have tables of their own in
+    /// ELF, so that linkers discard both together.
+    pub(crate) fn table_groups(&mut self) -> Vec<TableGroup> {
+        let text = self.object.section_id(StandardSection::Text);
+        let is_elf = self.object.format() == BinaryFormat::Elf;
+        let (mut shared, mut groups) = (TableGroup::default(), Vec::new());
+        let mut once = self.once.iter().copied().peekable();
+        for (function, &(section, _)) in self.starts.iter().enumerate() {
+            if section == text || !is_elf {
+                shared.functions.push(function);
+                continue;
+            }
+            let comdat = once.next_if(|&(member, _)| member == function).map(|(_, group)| group);
+            groups.push(TableGroup { functions: vec![function], comdat, follows_code: true });
+        }
+        groups.insert(0, shared);
+        groups
     }
 
     /// Checks that everything that is declared to be defined here and referred to is defined.

@@ -1,4 +1,5 @@
-//! Checks aliases, definitions that linkers keep once, and the section `.comment`.
+//! Checks aliases, definitions that linkers keep once, tables that linkers discard with their code, and the section
+//! `.comment`.
 
 use kingpost_codegen::module::{DataDescription, DataKind, Linkage, Module};
 use kingpost_codegen::{Compiler, OptLevel, Settings};
@@ -9,8 +10,12 @@ use target_lexicon::{Triple, triple};
 
 /// Returns an object with the function `shared`, the data `step`, and functions that are named after `name`.
 fn object(triple: &Triple, name: &str, has_aliases: bool) -> Result<Vec<u8>, ObjectError> {
+    object_with(ObjectOptions::default().with(|options| options.trap_table = true), triple, name, has_aliases)
+}
+
+fn object_with(options: ObjectOptions, triple: &Triple, name: &str, has_aliases: bool) -> Result<Vec<u8>, ObjectError> {
     let compiler = Compiler::new(triple, Settings::default(), &[]).unwrap();
-    let mut module = ObjectModule::new(compiler, ObjectOptions::default().with(|options| options.trap_table = true));
+    let mut module = ObjectModule::new(compiler, options);
     let text = format!(
         "function %shared(i64) -> i64 system_v {{
             gv0 = symbol %step
@@ -55,36 +60,71 @@ fn object(triple: &Triple, name: &str, has_aliases: bool) -> Result<Vec<u8>, Obj
     module.finish()
 }
 
-/// Checks a program that the C compiler and flags `cc` link, which need the tool `linker`.
-fn check(triple: &Triple, cc: &[&str], linker: &str, emulator: Option<&str>) {
-    let mut needed = [cc[0], linker].into_iter().chain(emulator);
-    let missing = needed.find(|tool| Command::new(tool).arg("--version").output().is_err());
-    if let Some(tool) = missing {
+/// C compilers with a flag, and the linker that they use.
+const LINKERS: [(&[&str], &str); 3] =
+    [(&["cc", "-pie"], "ld"), (&["cc", "-no-pie"], "ld"), (&["cc", "-fuse-ld=lld"], "ld.lld")];
+
+/// Returns the output of a program of C and of objects, linked by a C compiler with flags. Returns `None` if `tools` are
+/// missing.
+fn output(cc: &[&str], tools: &[&str], program: &str, objects: &[Vec<u8>], emulator: Option<&str>) -> Option<String> {
+    let mut needed = cc[..1].iter().chain(tools).chain(&emulator);
+    if let Some(tool) = needed.find(|tool| Command::new(tool).arg("--version").output().is_err()) {
         assert!(std::env::var_os("CI").is_none(), "CI has {tool}");
-        eprintln!("SKIPPED: programs with aliases: no {tool}");
-        return;
+        eprintln!("SKIPPED: a program with symbols: no {tool}");
+        return None;
     }
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    std::fs::write(at("main.c"), include_str!("symbols.c")).unwrap();
-    std::fs::write(at("first.o"), object(triple, "first", true).unwrap()).unwrap();
-    std::fs::write(at("second.o"), object(triple, "second", false).unwrap()).unwrap();
+    std::fs::write(at("main.c"), program).unwrap();
     let mut link = Command::new(cc[0]);
-    link.args(&cc[1..]).args(["-Wall", "-Werror", "-Wl,--fatal-warnings"]);
-    link.args(["main.c", "first.o", "second.o"].map(at)).arg("-o").arg(at("program"));
-    let output = link.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    link.args(&cc[1..])
+        .args(["-Wall", "-Werror", "-Wl,--fatal-warnings"])
+        .arg(at("main.c"))
+        .arg("-o")
+        .arg(at("program"));
+    for (index, object) in objects.iter().enumerate() {
+        let path = at(&format!("{index}.o"));
+        std::fs::write(&path, object).unwrap();
+        link.arg(path);
+    }
+    let linked = link.output().unwrap();
+    assert!(linked.status.success(), "{}", String::from_utf8_lossy(&linked.stderr));
     let mut run = Command::new(emulator.map_or(at("program"), Into::into));
-    let output = run.args(emulator.map(|_| at("program"))).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "10 20 30\n1 1\n1 1\n2 1\n");
+    let ran = run.args(emulator.map(|_| at("program"))).output().unwrap();
+    Some(String::from_utf8(ran.stdout).unwrap())
+}
+
+/// Checks a program of two objects that have definitions in common.
+fn check(triple: &Triple, cc: &[&str], linker: &str, emulator: Option<&str>) {
+    let objects = [object(triple, "first", true).unwrap(), object(triple, "second", false).unwrap()];
+    if let Some(text) = output(cc, &[linker], include_str!("symbols.c"), &objects, emulator) {
+        assert_eq!(text, "10 20 30\n1 1\n1 1\n2 1\n");
+    }
 }
 
 #[test]
 fn linkers_keep_one_definition() {
     if cfg!(target_arch = "x86_64") {
-        for flag in ["-pie", "-no-pie", "-fuse-ld=lld"] {
-            let linker = if flag == "-fuse-ld=lld" { "ld.lld" } else { "ld" };
-            check(&triple!("x86_64-unknown-linux-gnu"), &["cc", flag], linker, None);
+        for (cc, linker) in LINKERS {
+            check(&triple!("x86_64-unknown-linux-gnu"), cc, linker, None);
+        }
+    }
+}
+
+/// Checks the tables of functions that have sections of their own. GNU's linker keeps all sections of a table that the
+/// program refers to, LLVM's those whose code it keeps.
+#[test]
+fn tables_are_discarded_with_their_code() {
+    let triple = triple!("x86_64-unknown-linux-gnu");
+    let options = ObjectOptions::default().with(|options| {
+        options.trap_table = true;
+        options.function_sections = true;
+    });
+    let objects = [object_with(options, &triple, "first", true).unwrap()];
+    for (cc, linker) in LINKERS.into_iter().filter(|_| cfg!(target_arch = "x86_64")) {
+        let cc = [cc, &["-Wl,--gc-sections"]].concat();
+        if let Some(text) = output(&cc, &[linker], include_str!("collected.c"), &objects, None) {
+            assert_eq!(text, if linker == "ld" { "10 3\n" } else { "10 2\n" });
         }
     }
 }
