@@ -75,7 +75,7 @@ impl Config {
         if self.limits.set(name, value) {
             return Ok(());
         }
-        let near = near_suffix(name, Limits::NAMES);
+        let near = near_suffix(name, Limits::NAMES.iter().copied());
         Err(Failure::new(Status::Name, format!("there is no limit `{name}`{near}")))
     }
 

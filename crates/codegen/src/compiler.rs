@@ -138,13 +138,14 @@ fn baseline_settings(settings: &Settings) -> Option<Settings> {
 const MAX_KEPT: usize = 1 << 17;
 
 impl StageMemory {
-    /// Returns the bytes of all memory of the stages.
+    /// Returns the bytes of all memory of the stages, which is itself on the heap.
     fn heap_bytes(&mut self) -> u64 {
+        let own = (size_of::<StageMemory>() + size_of_val(self.allocator.get_mut())) as u64;
         let StageMemory { verifier, analyses, optimizer, lowering, fused, code, allocation, checker, emitter, .. } =
             self;
         let before = verifier.heap_bytes() + analyses.heap_bytes() + optimizer.heap_bytes() + lowering.heap_bytes();
         let allocation = fused.heap_bytes() + allocation.heap_bytes() + self.allocator.get_mut().memory_bytes();
-        before + code.heap_bytes() + allocation + checker.heap_bytes() + emitter.heap_bytes()
+        own + before + code.heap_bytes() + allocation + checker.heap_bytes() + emitter.heap_bytes()
     }
 
     /// Counts the memory of the stages and of the function, which takes `input` bytes, if memory is limited.

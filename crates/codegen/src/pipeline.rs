@@ -82,8 +82,9 @@ pub(crate) fn compile_code(
     module: &mut ModuleBuffer,
     s: &mut Stages<'_>,
 ) -> Result<(), CompileError> {
-    s.verify(|| verify::verify(&cx.code, compiler.isa().rows(), compiler.isa().features()))?;
-    s.verify(|| cx.code.problem.verify_with(compiler.isa().env()).err().unwrap_or_default())?;
+    let size = cx.code.problem.size();
+    s.verify(size, || verify::verify(&cx.code, compiler.isa().rows(), compiler.isa().features()))?;
+    s.verify(2 * size, || cx.code.problem.verify_with(compiler.isa().env()).err().unwrap_or_default())?;
 
     // Give every operand a register or a slot, and check the allocation before any byte is emitted.
     allocate::run(compiler, cx, name, selected, s)?;

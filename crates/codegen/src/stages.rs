@@ -176,17 +176,21 @@ impl<'a> Stages<'a> {
         target: TargetInfo,
     ) -> Result<(), CompileError> {
         self.dump(|| func.to_string());
-        self.verify(|| verifier.verify(func, Some(target)).err())
+        let size = func.dfg.num_insts() + func.dfg.num_blocks();
+        self.verify(3 * size as u64, || verifier.verify(func, Some(target)).err())
     }
 
-    /// Verifies the result of the current stage if `verify_each` is on. `errors` returns the broken rules.
+    /// Verifies the result of the current stage if `verify_each` is on. `errors` returns the broken rules, and takes `work`
+    /// units.
     pub(crate) fn verify<E: IntoIterator<Item: fmt::Display>>(
         &mut self,
+        work: u64,
         errors: impl FnOnce() -> E,
     ) -> Result<(), CompileError> {
         if !self.verify_each {
             return Ok(());
         }
+        self.guard.meter.reserve(work)?;
         let errors = self.timed(Stage::Verify, errors);
         let report: Vec<String> = errors.into_iter().map(|error| error.to_string()).collect();
         if report.is_empty() {
@@ -280,7 +284,7 @@ mod tests {
         let guard = options.guard();
         let mut s = Stages::new((&options, &guard), verify_each, "%f", &mut stats);
         s.run(Stage::Lower, || Ok::<(), CompileError>(()))?;
-        s.verify(|| ["i3: no such row", "i4: no such row"])
+        s.verify(2, || ["i3: no such row", "i4: no such row"])
     }
 
     #[test]

@@ -80,6 +80,20 @@ fn work_is_exact_for_every_shape_and_allocator() {
     }
 }
 
+#[test]
+fn verifiers_between_stages_are_counted() {
+    let func = parse(&CASES[0].1(SIZE));
+    let plain = settings("ssa", OptLevel::Speed);
+    let verifies = plain.clone().with(|settings| settings.verify_each = true);
+    let work = |settings| {
+        let compiler = compiler(settings, |_| {});
+        compile(&compiler, &mut compiler.context(), &func).1
+    };
+    let (without, with) = (work(&plain), work(&verifies));
+    assert!(with > without + 10 * SIZE as u64, "{without} units without, {with} with the verifiers");
+    check_work("verify_each", &verifies, &func);
+}
+
 /// Checks that the peak of the bytes is the same in a used context, that a limit of that peak is enough, and that one byte
 /// less is not.
 #[test]

@@ -63,6 +63,7 @@ mod print;
 pub mod release;
 pub mod replace;
 pub mod signature;
+mod table;
 #[cfg(test)]
 mod testing;
 pub mod trapcode;

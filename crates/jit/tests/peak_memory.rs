@@ -10,8 +10,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use target_lexicon::triple;
 
-/// Divisor: the count may differ from the heap by a sixth, because the capacity of some tables is not known.
-const TOLERANCE: u64 = 6;
+/// Divisor: the count may differ from the heap by a tenth, because the capacity of some tables is not known.
+const TOLERANCE: u64 = 10;
 
 /// The system's heap, with the number of bytes in use, and the greatest number so far.
 struct Counting {

@@ -5,81 +5,69 @@ use kingpost_meter::Meter;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Resource limits of one function. Exceeding a limit is an error that names it, and never a crash or an endless loop.
-///
-/// A caller that compiles untrusted functions lowers them. They cannot be raised above the defaults, which are the
-/// ranges of offsets and ids.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub struct Limits {
-    /// Number of instructions, before lowering and after.
-    pub instructions: u64,
-    /// Number of virtual registers.
-    pub vregs: u64,
-    /// Bytes of the frame, and of the user's stack slots in it.
-    pub frame_bytes: u64,
-    /// Bytes of code with its constants and jump tables.
-    pub code_bytes: u64,
-    /// Work units of all stages together. A unit is about one instruction, operand, block or live range that one stage
-    /// examines. Equal functions and settings take equal work on every machine.
-    pub work: u64,
-    /// Bytes of the memory that compilation takes on the heap: the function, and the memory of all stages. The emitted
-    /// code is not included. A context with this limit keeps no memory from function to function.
-    pub bytes: u64,
+/// Makes the structure, its defaults, its names and [`Limits::set`] from a table with a row for each limit: its name, its
+/// default, and its documentation.
+macro_rules! limits {
+    ($($name:ident = $default:expr, $doc:literal;)+) => {
+        /// Resource limits of one function. Exceeding a limit is an error that names it, and never a crash or an
+        /// endless loop.
+        ///
+        /// A caller that compiles untrusted functions lowers them. They cannot be raised above the defaults, which are
+        /// the ranges of offsets and ids.
+        ///
+        /// ```
+        /// use kingpost_mach::Limits;
+        ///
+        /// let mut limits = Limits::default().with(|limits| limits.instructions = 100_000);
+        /// assert!(limits.set("work", 5_000_000) && !limits.set("time", 1));
+        /// assert_eq!(limits.work, 5_000_000);
+        /// ```
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
+        pub struct Limits { $(#[doc = $doc] pub $name: u64,)+ }
+
+        impl Default for Limits {
+            fn default() -> Limits {
+                Limits { $($name: $default,)+ }
+            }
+        }
+
+        impl Limits {
+            /// Names of the limits, in the order of the fields.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),+];
+
+            /// Returns the limits after `change`.
+            #[must_use]
+            pub fn with(mut self, change: impl FnOnce(&mut Limits)) -> Limits {
+                change(&mut self);
+                self
+            }
+
+            /// Sets the limit of this name. Returns `false` if there is none.
+            pub fn set(&mut self, name: &str, value: u64) -> bool {
+                match name {
+                    $(stringify!($name) => self.$name = value,)+
+                    _ => return false,
+                }
+                true
+            }
+
+            /// Returns these limits where they are lower than the defaults, else the defaults.
+            #[must_use]
+            pub fn clamped(self) -> Limits {
+                Limits { $($name: self.$name.min($default),)+ }
+            }
+        }
+    };
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            instructions: 1 << 28,
-            vregs: 1 << 30,
-            frame_bytes: (1 << 31) - 4096,
-            code_bytes: 1 << 31,
-            work: u64::MAX,
-            bytes: u64::MAX,
-        }
-    }
-}
-
-impl Limits {
-    /// Returns the limits after `change`.
-    #[must_use]
-    pub fn with(mut self, change: impl FnOnce(&mut Limits)) -> Limits {
-        change(&mut self);
-        self
-    }
-
-    /// Names of the limits, in the order of the fields.
-    pub const NAMES: [&'static str; 6] = ["instructions", "vregs", "frame_bytes", "code_bytes", "work", "bytes"];
-
-    /// Sets the limit of this name. Returns `false` if there is none.
-    pub fn set(&mut self, name: &str, value: u64) -> bool {
-        let limit = match name {
-            "instructions" => &mut self.instructions,
-            "vregs" => &mut self.vregs,
-            "frame_bytes" => &mut self.frame_bytes,
-            "code_bytes" => &mut self.code_bytes,
-            "work" => &mut self.work,
-            "bytes" => &mut self.bytes,
-            _ => return false,
-        };
-        *limit = value;
-        true
-    }
-
-    /// Returns these limits where they are lower than the defaults, else the defaults.
-    #[must_use]
-    pub fn clamped(self) -> Limits {
-        let most = Limits::default();
-        Limits {
-            instructions: self.instructions.min(most.instructions),
-            vregs: self.vregs.min(most.vregs),
-            frame_bytes: self.frame_bytes.min(most.frame_bytes),
-            code_bytes: self.code_bytes.min(most.code_bytes),
-            work: self.work,
-            bytes: self.bytes,
-        }
-    }
+limits! {
+    instructions = 1 << 28, "Number of instructions, before lowering and after.";
+    vregs = 1 << 30, "Number of virtual registers.";
+    frame_bytes = (1 << 31) - 4096, "Bytes of the frame, and of the user's stack slots in it.";
+    code_bytes = 1 << 31, "Bytes of code with its constants and jump tables.";
+    work = u64::MAX, "Work units of all stages together. A unit is about one instruction, operand, block or live range that one stage examines. Equal functions and settings take equal work on every machine.";
+    bytes = u64::MAX, "Bytes of the memory that compilation takes on the heap: the function, and the memory of all stages. The emitted code is not included. A context with this limit keeps no memory from function to function.";
 }
 
 /// Limits, and the meter that counts work and bytes against them.

@@ -25,8 +25,9 @@ use crate::layout::Layout;
 use crate::memflags::{Endianness, MemFlags};
 use crate::opcodes::{Format, INLINE_ARGS, Opcode, Suffix};
 use crate::pool::{List, Pool};
-use crate::release::{release, release_map};
+use crate::release::release;
 use crate::signature::Signature;
+use crate::table::Table;
 use crate::type_class::{Allowed, Constraint};
 use crate::types::{self, Type};
 use crate::value_data::ValueData;
@@ -45,7 +46,7 @@ const NO_RESULTS: InstResults = InstResults { len: 0, first: Value(0) };
 /// Values and instructions of a function.
 #[derive(Clone, Default, Hash, Debug)]
 pub struct DataFlowGraph {
-    values: PrimaryMap<Value, ValueData>,
+    values: Table<Value, ValueData>,
     /// The values that ever became aliases, one entry each time.
     aliases: Vec<Value>,
     /// Whether any `symbol_value` was ever created.
@@ -58,9 +59,9 @@ pub struct DataFlowGraph {
     lane_types: u16,
     /// For each alias, the value that the alias was created for, as written.
     alias_targets: SecondaryMap<Value, PackedOption<Value>>,
-    insts: PrimaryMap<Inst, InstData>,
-    results: PrimaryMap<Inst, InstResults>,
-    blocks: PrimaryMap<Block, List<Value>>,
+    insts: Table<Inst, InstData>,
+    results: Table<Inst, InstResults>,
+    blocks: Table<Block, List<Value>>,
     value_lists: Pool<Value>,
     block_args: Pool<BlockArg>,
     block_calls: Vec<BlockCall>,
@@ -113,10 +114,10 @@ impl DataFlowGraph {
 
     /// Clears the tables of values, instructions and blocks, and frees their memory.
     pub(crate) fn release(&mut self) {
-        release_map(&mut self.values);
-        release_map(&mut self.insts);
-        release_map(&mut self.results);
-        release_map(&mut self.blocks);
+        self.values.release();
+        self.insts.release();
+        self.results.release();
+        self.blocks.release();
         self.value_lists.release();
         self.block_args.release();
         release(&mut self.block_calls);
@@ -179,7 +180,7 @@ impl DataFlowGraph {
 
     /// Returns all instructions in their stored form, by number, including instructions that are not in the layout.
     pub fn insts(&self) -> &[InstData] {
-        self.insts.as_values_slice()
+        self.insts.elements()
     }
 
     /// Returns the stored form of an instruction.
@@ -434,7 +435,9 @@ impl DataFlowGraph {
             let uses = &mut uses[value.index()];
             *uses = uses.saturating_add(1);
         };
-        for (inst, data) in self.insts.iter().filter(|&(inst, _)| layout.inst_block(inst).is_some()) {
+        for (inst, data) in
+            self.insts.keys().zip(self.insts.elements()).filter(|&(inst, _)| layout.inst_block(inst).is_some())
+        {
             match data.words.get(..INLINE_ARGS[data.opcode as usize].into()) {
                 Some(args) => args.iter().copied().for_each(&mut count),
                 None => self.value_lists.get(args_list(data)).iter().copied().for_each(&mut count),

@@ -143,7 +143,7 @@ impl DataFlowGraph {
     fn replace_aliases(&mut self) {
         let values = &self.values;
         let replace = |value: &mut Value| *value = values[*value].resolved(*value);
-        for data in self.insts.values_mut() {
+        for data in self.insts.elements_mut() {
             let list = args_list(data);
             let args = match data.words.get_mut(..INLINE_ARGS[data.opcode as usize].into()) {
                 Some(args) => args,
