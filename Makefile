@@ -75,7 +75,7 @@ gate-bless:
 # System tools that tests need, those for the other machine among them; as root. `tools` says which are missing.
 deps:
 	apt-get update && apt-get install -y binutils gcc g++ libc6-dev coreutils \
-		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user z3 cvc5 chromium gdb valgrind pkg-config \
+		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user z3 cvc5 chromium gdb lldb valgrind pkg-config \
 		gcc-mingw-w64-x86-64 wine wine64 lld llvm python3 python3-pip redis-server
 
 tools:

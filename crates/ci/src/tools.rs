@@ -30,6 +30,7 @@ const TOOLS: &[&str] = &[
     "cvc5",
     "chromium",
     "gdb",
+    "lldb",
     "valgrind",
     "pkg-config",
     "python3",

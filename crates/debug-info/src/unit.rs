@@ -49,7 +49,8 @@ pub fn describe(
     root.set(constants::DW_AT_producer, producer);
     root.set(constants::DW_AT_name, name);
     root.set(constants::DW_AT_comp_dir, folder);
-    root.set(constants::DW_AT_language, AttributeValue::Language(constants::DW_LANG_Mips_Assembler));
+    // lldb shows variables only of languages that it knows. Numbers look as in C.
+    root.set(constants::DW_AT_language, AttributeValue::Language(constants::DW_LANG_C99));
     // Ranges are relative to the unit's address. It is zero, because each range has its own address.
     root.set(constants::DW_AT_low_pc, AttributeValue::Address(Address::Constant(0)));
     root.set(constants::DW_AT_ranges, AttributeValue::RangeListRef(ranges));

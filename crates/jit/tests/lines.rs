@@ -1,10 +1,9 @@
-//! Checks that gdb shows lines and variables of functions in memory, and forgets them with their module.
+//! Checks that gdb and lldb show lines and variables of functions in memory, and forget them with their module.
 #![cfg(target_os = "linux")]
 
 use kingpost_codegen::module::{FuncId, Linkage, Module};
 use kingpost_codegen::{Compiler, OptLevel, Settings};
-use kingpost_ir::builder::{ControlBuilder, ImmediateBuilder, InstBuilder};
-use kingpost_ir::condcodes::IntCC;
+use kingpost_ir::builder::{ControlBuilder, ImmediateBuilder};
 use kingpost_ir::extfunc::FuncName;
 use kingpost_ir::frontend::{FrontendContext, FunctionBuilder};
 use kingpost_ir::function::SourceLoc;
@@ -12,21 +11,12 @@ use kingpost_ir::signature::AbiParam;
 use kingpost_ir::types::I64;
 use kingpost_ir::{Function, Value};
 use kingpost_jit::{JitModule, LoadError};
+use kingpost_testgen::squares;
 use std::process::Command;
 use target_lexicon::Triple;
 
-/// Names and lines of the functions that are built here.
-const SOURCE: &str = "\
-fn squares(n) {
-    let total = 0; let i = 1;
-    while i <= n {
-        total = total + i * i;
-        step(total);
-        i = i + 1;
-    }
-    return total;
-}
-
+/// Lines of the function that calls [`squares`], after the lines of [`squares::SOURCE`].
+const OUTER: &str = "
 fn outer(m) {
     let result = squares(m) + 1;
     step(result);
@@ -70,47 +60,6 @@ fn call_step(module: &mut JitModule, b: &mut FunctionBuilder<'_>, value: Value) 
     b.ins().call(step, &[value]);
 }
 
-fn squares(module: &mut JitModule, b: &mut FunctionBuilder<'_>) {
-    let [entry, head, body, after] = [(); 4].map(|()| b.create_block());
-    let [n, total, i] = ["n", "total", "i"].map(|name| {
-        let variable = b.declare_var(I64);
-        b.set_var_name(variable, name);
-        variable
-    });
-    b.append_function_params(entry);
-    b.switch_to_block(entry);
-    b.set_srcloc(SourceLoc(2));
-    let argument = b.block_params(entry)[0];
-    b.def_var(n, argument);
-    for (variable, number) in [(total, 0), (i, 1)] {
-        let value = b.ins().iconst(I64, number);
-        b.def_var(variable, value);
-    }
-    b.ins().jump(head, &[]);
-    b.switch_to_block(head);
-    b.set_srcloc(SourceLoc(3));
-    let (left, right) = (b.use_var(i), b.use_var(n));
-    let goes_on = b.ins().icmp(IntCC::SignedLessThanOrEqual, left, right);
-    b.ins().brif(goes_on, body, &[], after, &[]);
-    b.switch_to_block(body);
-    b.set_srcloc(SourceLoc(4));
-    let now = b.use_var(i);
-    let square = b.ins().imul(now, now);
-    let before = b.use_var(total);
-    let sum = b.ins().iadd(before, square);
-    b.def_var(total, sum);
-    b.set_srcloc(SourceLoc(5));
-    call_step(module, b, sum);
-    b.set_srcloc(SourceLoc(6));
-    let next = b.ins().iadd_imm(now, 1);
-    b.def_var(i, next);
-    b.ins().jump(head, &[]);
-    b.switch_to_block(after);
-    b.set_srcloc(SourceLoc(8));
-    let sum = b.use_var(total);
-    b.ins().return_(&[sum]);
-}
-
 fn outer(module: &mut JitModule, b: &mut FunctionBuilder<'_>) {
     let entry = b.create_block();
     b.append_function_params(entry);
@@ -120,7 +69,7 @@ fn outer(module: &mut JitModule, b: &mut FunctionBuilder<'_>) {
         b.set_var_name(variable, name);
         variable
     });
-    b.set_srcloc(SourceLoc(12));
+    b.set_srcloc(SourceLoc(13));
     let argument = b.block_params(entry)[0];
     b.def_var(m, argument);
     let squares = module.declarations().function_named("squares").unwrap();
@@ -129,9 +78,9 @@ fn outer(module: &mut JitModule, b: &mut FunctionBuilder<'_>) {
     let sum = b.inst_results(call)[0];
     let sum = b.ins().iadd_imm(sum, 1);
     b.def_var(result, sum);
-    b.set_srcloc(SourceLoc(13));
-    call_step(module, b, sum);
     b.set_srcloc(SourceLoc(14));
+    call_step(module, b, sum);
+    b.set_srcloc(SourceLoc(15));
     let sum = b.use_var(result);
     b.ins().return_(&[sum]);
 }
@@ -153,13 +102,13 @@ fn run(opt_level: OptLevel, folder: Option<&str>) -> Vec<u8> {
     if let Some(folder) = folder {
         module.enable_debug_info("squares.lang", folder);
     }
-    define(&mut module, "squares", squares);
+    define(&mut module, "squares", |module, b| squares::build(b, |b, sum| call_step(module, b, sum)));
     module.finalize_definitions().unwrap();
     let id = define(&mut module, "outer", outer);
     module.finalize_definitions().unwrap();
     // SAFETY: the function has this type.
     let outer = unsafe { module.get::<extern "C" fn(i64) -> i64>(id) }.unwrap();
-    assert_eq!(outer(4), 31);
+    assert_eq!(outer(4), 305);
     let start = module.address("squares").unwrap();
     let has =
         |at: &usize| module.function_at(start as usize + at).is_some_and(|(name, _)| name.to_string() == "%squares");
@@ -185,14 +134,15 @@ fn debug_information_does_not_change_code() {
     assert_eq!(length(None), length(Some(".")));
     let mut module = module(OptLevel::None);
     module.enable_debug_info("", ".");
-    define(&mut module, "squares", squares);
+    define(&mut module, "squares", |module, b| squares::build(b, |b, sum| call_step(module, b, sum)));
     assert_eq!(module.finalize_definitions(), Err(LoadError::SourceName(String::new())));
     module.enable_debug_info("squares.lang", ".");
     module.finalize_definitions().unwrap();
 }
 
-/// Returns what gdb prints for these commands; `None` if there is no gdb.
-fn gdb(commands: &[&str]) -> Option<String> {
+/// Returns what a debugger prints when it runs the test of the functions; `None` if it is not installed. `options` are
+/// those before the program and its arguments.
+fn debugger(name: &str, options: &[&str]) -> Option<String> {
     let test = std::env::current_exe().unwrap();
     let interface = b"__jit_debug_register_code\0";
     if !std::fs::read(&test).unwrap().windows(interface.len()).any(|bytes| bytes == interface) {
@@ -202,17 +152,33 @@ fn gdb(commands: &[&str]) -> Option<String> {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("squares.lang"), SOURCE).unwrap();
-    let mut gdb = Command::new("gdb");
-    gdb.args(["-nx", "-batch", "-ex", "set confirm off"]);
-    gdb.args(commands.iter().flat_map(|command| ["-ex", command]));
-    gdb.arg("--args").arg(&test).args(["--exact", "functions_with_lines_run", "--test-threads=1"]);
-    let Ok(output) = gdb.env(FOLDER, folder.path()).output() else {
-        println!("SKIPPED: there is no gdb");
+    std::fs::write(folder.path().join("squares.lang"), format!("{}{OUTER}", squares::SOURCE)).unwrap();
+    let mut debugger = Command::new(name);
+    debugger.args(options).arg(&test).args(["--exact", "functions_with_lines_run", "--test-threads=1"]);
+    let Ok(output) = debugger.env(FOLDER, folder.path()).output() else {
+        println!("SKIPPED: there is no {name}");
         return None;
     };
     let [text, errors] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     Some(text + &errors)
+}
+
+/// Returns what gdb prints for these commands; `None` if there is no gdb.
+fn gdb(commands: &[&str]) -> Option<String> {
+    let mut options = vec!["-nx", "-batch", "-ex", "set confirm off"];
+    options.extend(commands.iter().flat_map(|command| ["-ex", command]));
+    options.push("--args");
+    debugger("gdb", &options)
+}
+
+/// Returns what lldb prints for these commands; `None` if there is no lldb.
+fn lldb(commands: &[&str]) -> Option<String> {
+    // Only macOS has the interface on by default.
+    let first = ["settings set plugin.jit-loader.gdb.enable on", "settings set target.disable-aslr false"];
+    let mut options = vec!["--no-lldbinit", "--batch"];
+    options.extend(first.iter().chain(commands).flat_map(|command| ["-o", command]));
+    options.push("--");
+    debugger("lldb", &options)
 }
 
 /// Checks that the texts occur in this order.
@@ -231,7 +197,7 @@ fn gdb_shows_lines_and_variables() {
     let then = ["next", "continue", "info locals", "up", "info locals", "list"];
     // The second function is loaded after the first one.
     let second =
-        ["delete 1", "break squares.lang:13", "continue", "info locals", "next", "next", "delete 3", "continue"];
+        ["delete 1", "break squares.lang:14", "continue", "info locals", "next", "next", "delete 3", "continue"];
     let end = ["info line squares.lang:5", "info symbol squares", "kill"];
     let Some(text) = gdb(&[&first[..], &stop, &then, &second, &end].concat()) else { return };
     let shown = [
@@ -241,21 +207,54 @@ fn gdb_shows_lines_and_variables() {
         "squares.lang:5\n",
         "#1 ",
         " in outer () at ",
-        "squares.lang:12\n",
+        "squares.lang:13\n",
         "#2 ",
         "n = 4\ntotal = 1\ni = 1\n",
         "$1 = 1\n",
-        "6\t        i = i + 1;\n",
+        "7\t        i = i + 1;\n",
         "n = 4\ntotal = 5\ni = 2\n",
         "outer () at ",
-        "12\t    let result = squares(m) + 1;\n",
+        "13\t    let result = squares(m) + 1;\n",
         "outer () at ",
-        "squares.lang:13\n13\t    step(result);\n",
-        "result = 31\n",
-        "14\t    return result;\n",
+        "squares.lang:14\n14\t    step(result);\n",
+        "result = 305\n",
+        "15\t    return result;\n",
         "after_drop_of_test",
     ];
     assert_in_order(&text, &shown);
     assert!(text.contains("No source file named squares.lang."), "{text}");
     assert!(text.contains("No symbol \"squares\" in current context."), "{text}");
+}
+
+#[test]
+fn lldb_shows_lines_and_variables() {
+    // Without the last option, the line would be a place in each function.
+    let first = "breakpoint set --file squares.lang --line 5 --move-to-nearest-code false";
+    let first = [first, "breakpoint set --name after_drop_of_test", "run", "bt 3", "frame variable"];
+    let then = ["continue", "frame variable", "up", "breakpoint delete 1"];
+    // The second function is loaded after the first one.
+    let second = ["breakpoint set --file squares.lang --line 14", "continue", "next", "frame variable"];
+    let end = ["breakpoint delete 3", "continue", "image lookup --name squares", "kill"];
+    let Some(text) = lldb(&[&first[..], &then, &second, &end].concat()) else { return };
+    let shown = [
+        "`squares at squares.lang:5",
+        "-> 5   \t        step(total);\n",
+        "`squares at squares.lang:5",
+        "`outer at squares.lang:13",
+        "n = 4\n",
+        "total = 1\n",
+        "i = 1\n",
+        "n = 4\n",
+        "total = 5\n",
+        "i = 2\n",
+        "`outer at squares.lang:13",
+        "-> 13  \t    let result = squares(m) + 1;\n",
+        "`outer at squares.lang:14",
+        "-> 14  \t    step(result);\n",
+        "result = 305\n",
+        "`after_drop_of_test",
+    ];
+    assert_in_order(&text, &shown);
+    let (_, after) = text.rsplit_once("image lookup").expect("the last command but one");
+    assert!(!after.contains("squares.lang"), "the functions are forgotten: {text}");
 }

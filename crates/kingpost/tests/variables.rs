@@ -3,21 +3,10 @@
 
 use kingpost::codegen::ALLOCATORS;
 use kingpost::prelude::*;
+use kingpost_testgen::squares;
 use std::process::Command;
 
-/// Returns an object with this function:
-///
-/// ```text
-/// 1  fn squares(n) {
-/// 2      total = 0; i = 1; last = 0;
-/// 3      while (i <= n) {
-/// 4          total = total + i * i;
-/// 5          step(total);
-/// 6          last = i;
-/// 7          i = i + 1;
-/// 8      }
-/// 9      return total * 10 + last; }
-/// ```
+/// Returns an object with the function of [`squares`].
 fn program(allocator: &str, opt_level: OptLevel) -> Vec<u8> {
     let settings = Settings::default().with(|settings| {
         settings.regalloc_algorithm = allocator.into();
@@ -34,49 +23,10 @@ fn program(allocator: &str, opt_level: OptLevel) -> Vec<u8> {
     let id = module.declare_function("squares", Linkage::Export, &signature).unwrap();
     let (mut func, mut scratch) = (Function::new(FuncName::default(), signature), FrontendContext::default());
     let mut b = FunctionBuilder::new(&mut func, &mut scratch);
-    let [entry, head, body, after] = [(); 4].map(|()| b.create_block());
-    let [n, total, i, last] = ["n", "total", "i", "last"].map(|name| {
-        let variable = b.declare_var(I64);
-        b.set_var_name(variable, name);
-        variable
+    squares::build(&mut b, |b, sum| {
+        let step = module.declare_func_in_func(step, b.func);
+        b.ins().call(step, &[sum]);
     });
-    b.append_function_params(entry);
-    b.switch_to_block(entry);
-    b.set_srcloc(SourceLoc(2));
-    let argument = b.block_params(entry)[0];
-    b.def_var(n, argument);
-    let [zero, one] = [0, 1].map(|number| b.ins().iconst(I64, number));
-    b.def_var(total, zero);
-    b.def_var(i, one);
-    b.def_var(last, zero);
-    b.ins().jump(head, &[]);
-    b.switch_to_block(head);
-    b.set_srcloc(SourceLoc(3));
-    let (left, right) = (b.use_var(i), b.use_var(n));
-    let goes_on = b.ins().icmp(IntCC::SignedLessThanOrEqual, left, right);
-    b.ins().brif(goes_on, body, &[], after, &[]);
-    b.switch_to_block(body);
-    b.set_srcloc(SourceLoc(4));
-    let now = b.use_var(i);
-    let square = b.ins().imul(now, now);
-    let before = b.use_var(total);
-    let sum = b.ins().iadd(before, square);
-    b.def_var(total, sum);
-    b.set_srcloc(SourceLoc(5));
-    let step = module.declare_func_in_func(step, b.func);
-    b.ins().call(step, &[sum]);
-    b.set_srcloc(SourceLoc(6));
-    b.def_var(last, now);
-    b.set_srcloc(SourceLoc(7));
-    let next = b.ins().iadd_imm(now, 1);
-    b.def_var(i, next);
-    b.ins().jump(head, &[]);
-    b.switch_to_block(after);
-    b.set_srcloc(SourceLoc(9));
-    let (sum, last) = (b.use_var(total), b.use_var(last));
-    let scaled = b.ins().imul_imm(sum, 10);
-    let result = b.ins().iadd(scaled, last);
-    b.ins().return_(&[result]);
     b.seal_all_blocks();
     b.finalize().unwrap();
     module.define_function(id, &mut func).unwrap();

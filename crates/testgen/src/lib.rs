@@ -21,6 +21,7 @@
 //! | `phases.rs` | the results of the phases of an allocator, for its tests |
 //! | `shard.rs` | parts of a list of work that machines share |
 //! | `text.rs` | mutations of texts, for readers |
+//! | `squares.rs` | a CLIF function with lines and named variables, for tests of debuggers |
 //! | `worst_cases.rs` | CLIF functions of any size that are as expensive as possible for an optimizer |
 //! | `ir.rs` | random functions on which interpreter and compiled code must agree |
 //! | `rng.rs` | the random numbers |
@@ -58,6 +59,7 @@ pub mod shrink;
 pub mod shrink_answer;
 pub mod simulate;
 pub mod solve;
+pub mod squares;
 pub mod text;
 pub mod worst_cases;
 

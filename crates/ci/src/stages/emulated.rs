@@ -36,6 +36,8 @@ const TESTS: &[&str] = &[
     "--",
     "--skip",
     "gdb",
+    "--skip",
+    "lldb",
     "--test-threads=1",
 ];
 
