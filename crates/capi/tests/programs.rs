@@ -139,17 +139,25 @@ fn what_is_installed_builds_programs() {
             .env("PKG_CONFIG_PATH", lib.join("pkgconfig")),
     );
     // The shell splits the flags, in which pkg-config escapes blanks.
-    let program = folder.path().join("fib");
-    let build = format!("cc '{}' -o '{}' {flags}", path("examples/fib.c").display(), program.display());
-    output(Command::new("sh").args(["-c", &build]));
-    assert_eq!(output(Command::new(&program).env("LD_LIBRARY_PATH", &lib)), "fib(50) = 12586269025\n");
+    let build = |name: &str| {
+        let program = folder.path().join(name);
+        let source = path(&format!("examples/{name}.c"));
+        let build = format!("cc '{}' -o '{}' {flags}", source.display(), program.display());
+        output(Command::new("sh").args(["-c", &build]));
+        let mut command = Command::new(program);
+        command.env("LD_LIBRARY_PATH", &lib);
+        command
+    };
+    assert_eq!(output(&mut build("fib")), "fib(50) = 12586269025\n");
+    output(build("hello").arg(folder.path().join("hello.o")));
+    assert_eq!(answer(&mut build("calc"), CALCULATIONS), "2432902008176640000\n10\n-104\n");
 
     let symbols = output(Command::new("readelf").args(["--dyn-syms", "--wide"]).arg(lib.join("libkingpost.so")));
     let defined = symbols.lines().filter(|line| line.contains(" GLOBAL ") && !line.contains(" UND "));
     let names: Vec<&str> = defined.filter_map(|line| line.split_whitespace().last()).collect();
     let functions = names.iter().filter(|name| name.starts_with("kp_") && name.ends_with("@@KINGPOST_0.1")).count();
     assert!(functions > 80 && names.len() == functions + 1, "only functions of the interface are exported: {names:?}");
-    let used = output(Command::new("readelf").args(["--dynamic", "--wide"]).arg(program));
+    let used = output(Command::new("readelf").args(["--dynamic", "--wide"]).arg(folder.path().join("fib")));
     assert!(used.contains("[libkingpost.so.0.1]"), "{used}");
 }
 
