@@ -195,6 +195,7 @@ impl Instruction {
             Operation::Vector(Vector::Extract(16)) if matches!(self.operands[0], Operand::Memory(_)) && !self.vex => {
                 Some("sse4.1")
             }
+            Operation::Vector(Vector::Broadcast(32)) if !matches!(self.operands[1], Operand::Memory(_)) => Some("avx2"),
             Operation::Vector(vector) => vector.feature(self.vex),
             _ => None,
         }

@@ -59,3 +59,14 @@ fn beginnings_of_instructions_are_truncated() {
         }
     }
 }
+
+#[test]
+fn forms_of_one_instruction_need_their_own_features() {
+    let feature = |bytes: &[u8]| decode(bytes).unwrap().0.feature();
+    // `vbroadcastss` from memory and from a register.
+    assert_eq!(feature(&[0xc4, 0xe2, 0x79, 0x18, 0x00]), Some("avx"));
+    assert_eq!(feature(&[0xc4, 0xe2, 0x79, 0x18, 0xc1]), Some("avx2"));
+    // `pextrw` to memory and to a register.
+    assert_eq!(feature(&[0x66, 0x0f, 0x3a, 0x15, 0x00, 0x01]), Some("sse4.1"));
+    assert_eq!(feature(&[0x66, 0x0f, 0xc5, 0xc1, 0x01]), None);
+}
