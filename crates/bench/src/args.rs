@@ -102,7 +102,7 @@ pub(crate) struct ReportArgs {
     /// Folder for the page, its plots and its tables.
     #[arg(long, value_name = "DIR", default_value = REPORT_FOLDER)]
     pub(crate) folder: PathBuf,
-    /// Functions in CLIF; by default the modules of ../shared/corpus/wasm-clif that exist.
+    /// Functions in CLIF; by default the modules of crates/bench/modules/clif, or of ../shared/corpus/wasm-clif, that exist.
     pub(crate) files: Vec<PathBuf>,
 }
 
@@ -141,7 +141,6 @@ pub(crate) struct RegallocArgs {
     /// Measure instead the exponents of steps, bytes and CPU time of our allocators, from 10^4 to MAX instructions.
     #[arg(long, value_name = "MAX", num_args = 0..=1, default_missing_value = "1000000")]
     pub(crate) growth: Option<usize>,
-    /// Functions in CLIF, lowered for x86-64; by default, without `--shapes`, the modules of
-    /// ../shared/corpus/wasm-clif.
+    /// Functions in CLIF, lowered for x86-64; by default, without `--shapes`, the modules of `compile`.
     pub(crate) files: Vec<PathBuf>,
 }

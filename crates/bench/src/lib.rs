@@ -61,19 +61,25 @@ fn compilers(opt_level: &str, target: &str) -> Result<Vec<Box<dyn Compiler>>> {
     Ok(compilers)
 }
 
-/// Folder of the modules, relative to the project.
-const MODULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus/wasm-clif");
+/// Folder to which `crates/bench/modules/all.sh` writes the modules.
+const MODULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/modules/clif");
+
+/// Folder with the packed modules beside the project.
+const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus/wasm-clif");
 
 /// Returns the modules that are measured by default, if they exist.
 fn modules() -> Vec<PathBuf> {
     let names = ["argon2", "source-map", "zstd", "tree-sitter", "lua", "sqlite", "brotli", "draco-decoder", "rapier3d"];
     let files: Vec<PathBuf> = names
         .iter()
-        .map(|name| Path::new(MODULES).join(format!("{name}.clif.xz")))
-        .filter(|file| file.exists())
+        .flat_map(|name| {
+            let written = Path::new(MODULES).join(format!("{name}.clif"));
+            let packed = Path::new(SHARED).join(format!("{name}.clif.xz"));
+            [written, packed].into_iter().find(|file| file.exists())
+        })
         .collect();
     if files.is_empty() {
-        println!("SKIPPED: modules: no {MODULES}");
+        println!("SKIPPED: modules: no {MODULES}; crates/bench/modules/all.sh writes them");
     }
     files
 }

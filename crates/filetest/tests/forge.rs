@@ -213,3 +213,16 @@ fn exhaustive_types_are_found() {
                 pub struct RuleLimits<'a> {\n    pub a: &'a u8,\n}\npub struct Other {\n    pub a: u8,\n}\n";
     assert_eq!(exhaustive(text), ["OpenError", "RuleLimits"]);
 }
+
+/// Checks that the script that makes the measured modules knows those of its page, and refuses other names. It needs no
+/// network for that.
+#[test]
+fn the_script_of_the_modules_has_those_of_its_page() {
+    let script = root().join("crates/bench/modules/all.sh");
+    let output = Command::new("sh").arg(script).arg("other").output().expect("a shell");
+    let page = read("docs/modules.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let names: Vec<&str> = rows.map(|(name, _)| name).collect();
+    let expected = format!("there is no module other; there are {}\n", names.join(" "));
+    assert_eq!((String::from_utf8_lossy(&output.stderr), output.status.code()), (expected.into(), Some(2)));
+}
