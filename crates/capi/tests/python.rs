@@ -1,6 +1,7 @@
 //! Installs the Python package from its folder, without a network, and runs its examples.
 
 use super::programs::{library, output, path};
+use kingpost_testgen::{conformance, fuzz};
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -49,6 +50,40 @@ fn the_package_installs_and_its_examples_run() {
     assert!(picture.starts_with("<svg ") && picture.contains(">rax</text>"), "{picture}");
     let problem = example("problem.py", &[]);
     assert!(problem.starts_with("%sum ssa ") && problem.ends_with("True\n"), "{problem}");
+}
+
+/// Checks that the allocator of the examples solves the problems for which the contract was designed, those of the
+/// filetests that have a solution, and generated ones. The checker accepts each answer.
+#[test]
+fn an_allocator_in_python_solves_every_problem() {
+    let Some(folder) = install("an_allocator_in_python_solves_every_problem") else { return };
+    let problems = folder.path().join("problems");
+    std::fs::create_dir(&problems).expect("a folder");
+    let paper = conformance::PAPER.iter().map(|&(name, text)| (name.to_string(), text.to_string()));
+    let generated = (0..400).map(|seed| (format!("seed{seed}"), fuzz::show(seed)));
+    for (name, text) in paper.chain(generated) {
+        std::fs::write(problems.join(name), text).expect("written");
+    }
+    let program = "
+import pathlib, sys
+sys.path.insert(0, sys.argv[1])
+import kingpost
+from allocator import keep_last
+folders = [pathlib.Path('problems').iterdir(), pathlib.Path(sys.argv[2]).rglob('*.ra')]
+solved = 0
+for file in sorted(file for files in folders for file in files):
+    try:
+        errors = kingpost.check(kingpost.solve(file, keep_last))
+    except Exception as error:
+        errors = [str(error)]
+    solved += not errors
+    if errors:
+        print(file, errors[0])
+print(solved)
+";
+    let (examples, filetests) = (path("python/examples"), path("../../filetests/regalloc"));
+    let said = python(&folder, &["-c", program, examples.to_str().expect("UTF-8"), filetests.to_str().expect("UTF-8")]);
+    assert!(said.trim().parse::<usize>().is_ok_and(|solved| solved > 450), "{said}");
 }
 
 /// Checks the errors of the package: texts that cannot be read, wrong names, and exceptions and wrong answers of

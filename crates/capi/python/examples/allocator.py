@@ -15,20 +15,27 @@ def keep_last(problem):
     """Returns the answer to a problem."""
     answer = Answer(problem)
     slots = {value: answer.slot(value) for value in problem.values}
+    live = live_references(problem)
     for block in problem.blocks:
         held = {}
         for instruction in block.instructions:
-            if instruction.edges and any(edge.arguments for edge in instruction.edges):
+            if any(edge.arguments for edge in instruction.edges):
                 pass_arguments(problem, answer, instruction, slots)
                 held = {}
-            locations = choose(problem, instruction, held)
+            in_place = changed_in_place(problem, answer, instruction, slots, held)
+            locations = choose(problem, instruction, held, in_place)
             for operand, location in zip(instruction.operands, locations):
                 if operand.is_def or location is None or held.get(location) == operand.value:
                     continue
                 answer.fill(instruction, slots[operand.value], location, operand.value)
-            answer.place(instruction, [at or slots[op.value] for op, at in zip(instruction.operands, locations)])
-            written = {at for op, at in zip(instruction.operands, locations) if at}
+            places = [at or slots[op.value] for op, at in zip(instruction.operands, locations)]
+            answer.place(instruction, [in_place.get(index, at) for index, at in enumerate(places)])
+            written = {at for at in locations if at}
             held = {at: value for at, value in held.items() if at not in written | instruction.clobbers}
+            if "safepoint" in instruction.flags:
+                # The collector moves objects, and changes the slots that point to them.
+                answer.stack_map(instruction, {slots[value] for value in live[instruction.number]})
+                held = {at: value for at, value in held.items() if not problem.values[value][2]}
             for operand, location in zip(instruction.operands, locations):
                 if operand.is_def and location:
                     held[location] = operand.value
@@ -36,6 +43,47 @@ def keep_last(problem):
                     if store:
                         answer.spill(store, location, slots[operand.value], operand.value)
     return answer
+
+
+def changed_in_place(problem, answer, instruction, slots, held):
+    """Returns the slots of results that take over the slot of an operand in memory, and of that operand, by index. Copies
+    the operand to the slot of the result before the instruction.
+    """
+    in_place = {}
+    for index, operand in enumerate(instruction.operands):
+        if not operand.is_rmw or instruction.operands[operand.reuse].constraint not in ("mem", "stack"):
+            continue
+        used = instruction.operands[operand.reuse].value
+        register = problem.machine.registers[problem.values[used][0]][0]
+        answer.fill(instruction, slots[used], register, used)
+        answer.spill(instruction, register, slots[operand.value], used)
+        held.pop(register, None)
+        in_place.update({index: slots[operand.value], operand.reuse: slots[operand.value]})
+    return in_place
+
+
+def live_references(problem):
+    """Returns, for each safepoint by number, the references that are live after it and existed before it."""
+    live_in, live = {block.number: set() for block in problem.blocks}, {}
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(problem.blocks):
+            now = set()
+            for instruction in reversed(block.instructions):
+                for edge in instruction.edges:
+                    now |= live_in[edge.block]
+                now -= {operand.value for operand in instruction.operands if operand.is_def}
+                live[instruction.number] = set(now)
+                # The parameters of successors have their values before a branch, copied from the arguments.
+                parameters = {edge.block for edge in instruction.edges if edge.arguments}
+                now -= {p for b in problem.blocks if b.number in parameters for p in b.parameters}
+                now |= {argument for edge in instruction.edges for argument in edge.arguments}
+                now |= {operand.value for operand in instruction.operands if not operand.is_def}
+                now = {value for value in now if problem.values[value][2]}
+            if now != live_in[block.number]:
+                live_in[block.number], changed = now, True
+    return live
 
 
 def after(problem, block, instruction, value):
@@ -47,45 +95,56 @@ def after(problem, block, instruction, value):
     return next((block.instructions[0] for block in problem.blocks if block.number in targets), None)
 
 
-def choose(problem, instruction, held):
-    """Returns a register for each operand, or `None` for an operand in its slot."""
+def choose(problem, instruction, held, in_place):
+    """Returns a register for each operand, or `None` for an operand in a slot."""
     operands, chosen = instruction.operands, {}
-    # An early use and a late def may share a register; all else may not.
-    before, after = set(), set(instruction.clobbers)
-
-    def is_free(operand, register):
-        late = operand.is_def or not operand.is_early
-        early = not operand.is_def or operand.is_early
-        return not (late and register in after or early and register in before)
-
-    def take(index, register):
-        operand = operands[index]
-        if not operand.is_def or operand.is_early:
-            before.add(register)
-        if operand.is_def or not operand.is_early:
-            after.add(register)
-        chosen[index] = register
-
-    order = {"fixed": 0, "in": 1}
     # A def that reuses the location of a use takes over its register.
-    reused = {operand.reuse: index for index, operand in enumerate(operands) if operand.reuse is not None}
-    wanted = [i for i, op in enumerate(operands) if op.constraint in ("fixed", "in", "reg") or i in reused]
-    for index in sorted(wanted, key=lambda index: (order.get(operands[index].constraint, 2), index not in reused)):
+    pairs = ((operand.reuse, index) for index, operand in enumerate(operands) if index not in in_place)
+    reused = {use: index for use, index in pairs if use is not None}
+
+    def halves(operand):
+        """Returns whether the operand needs its register before the instruction, and after it."""
+        return not operand.is_def or operand.is_early, operand.is_def or not operand.is_early
+
+    def edges(operand):
+        return {edge.block for edge in instruction.edges if operand.value in edge.defines}
+
+    def is_free(index, register):
         operand = operands[index]
+        is_kept = instruction.kept.get(register, 0) >= problem.values[operand.value][1]
+        if halves(operand)[1] and register in instruction.clobbers and not is_kept:
+            return False
+        for other in (operands[other] for other, taken in chosen.items() if taken == register):
+            both = any(a and b for a, b in zip(halves(operand), halves(other)))
+            same = not operand.is_def and not other.is_def and operand.value == other.value
+            # Results on different edges never exist together.
+            apart = edges(operand) and edges(other) and not edges(operand) & edges(other)
+            if both and not same and not apart:
+                return False
+        return True
+
+    def search(wanted):
+        """Chooses registers for the operands of the list, one after the other, and tries again without success."""
+        if not wanted:
+            return True
+        index, operand = wanted[0], operands[wanted[0]]
+        together = [index, reused[index]] if index in reused else [index]
         registers = operand.registers or problem.machine.registers[problem.values[operand.value][0]]
         keeping = [register for register in registers if held.get(register) == operand.value and not operand.is_def]
-        for register in [*keeping, *registers]:
-            shared = index in reused and register in after
-            if operand.constraint == "fixed" or is_free(operand, register) and not shared:
-                take(index, register)
-                if index in reused:
-                    take(reused[index], register)
-                break
-        else:
-            raise ValueError(f"i{instruction.number}: there is no register for operand {index}")
-    for index in range(len(operands)):
-        chosen.setdefault(index, None)
-    return [chosen[index] for index in range(len(operands))]
+        for register in dict.fromkeys([*keeping, *registers]):
+            if operand.constraint == "fixed" or all(is_free(each, register) for each in together):
+                chosen.update(dict.fromkeys(together, register))
+                if search(wanted[1:]):
+                    return True
+                for each in together:
+                    del chosen[each]
+        return False
+
+    order = {"fixed": 0, "in": 1}
+    wanted = [i for i, op in enumerate(operands) if op.constraint in ("fixed", "in", "reg") or i in reused]
+    if not search(sorted(wanted, key=lambda index: (order.get(operands[index].constraint, 2), index not in reused))):
+        raise ValueError(f"i{instruction.number}: there are no registers for its operands")
+    return [chosen.get(index) for index in range(len(operands))]
 
 
 def pass_arguments(problem, answer, jump, slots):
@@ -123,10 +182,17 @@ block2:
 }
 """
 
-if "--serve" in sys.argv:
-    kingpost.serve(keep_last)
-else:
+
+def main():
+    """Serves one problem, or compares."""
+    if "--serve" in sys.argv:
+        kingpost.serve(keep_last)
+        return
     module = kingpost.compile(SUM, allocator=keep_last)
     print("sum(100) =", module["sum"](100))
     for row in kingpost.allocate(SUM, ["ssa", "spill_all", keep_last]):
         print(row["allocator"], row["weighted_cost"])
+
+
+if __name__ == "__main__":
+    main()

@@ -40,13 +40,16 @@ class Edge:
 
 @dataclass
 class Instruction:
-    """An instruction: its number, flags, operands, clobbered registers and, if it is a branch, edges."""
+    """An instruction: its number, flags, operands, clobbered registers and, if it is a branch, edges. `kept` has the low
+    bytes that the instruction keeps in some of the clobbered registers.
+    """
 
     number: int
     flags: Set[str]
     operands: List[Operand]
     clobbers: Set[str]
     edges: List[Edge]
+    kept: Dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -151,18 +154,19 @@ def _split(text):
 
 def _instruction(number, text):
     head, arrow, tail = text.partition("->")
-    flags, clobbers, operands = set(), set(), []
+    flags, clobbers, kept, operands = set(), set(), {}, []
     words = head.split()
     while words and words[0] in _FLAGS:
         flags.add(words.pop(0))
     for part in _split(" ".join(words)):
         if part.startswith("clobbers"):
             clobbers |= set(_registers(re.search(r"\{([^}]*)\}", part).group(1)))
-            kept = re.search(r"kept \d+ \{([^}]*)\}", part)
-            clobbers |= set(_registers(kept.group(1))) if kept else set()
+            for size, registers in re.findall(r"kept (\d+) \{([^}]*)\}", part):
+                kept.update(dict.fromkeys(_registers(registers), int(size)))
         else:
             operands.append(_operand(part))
-    return Instruction(number, flags, operands, clobbers, [_edge(part) for part in _split(tail)] if arrow else [])
+    edges = [_edge(part) for part in _split(tail)] if arrow else []
+    return Instruction(number, flags, operands, clobbers | set(kept), edges, kept)
 
 
 def _operand(text):
