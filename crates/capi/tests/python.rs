@@ -52,8 +52,8 @@ fn the_package_installs_and_its_examples_run() {
     assert!(problem.starts_with("%sum ssa ") && problem.ends_with("True\n"), "{problem}");
 }
 
-/// Checks that the allocator of the examples solves the problems for which the contract was designed, those of the
-/// filetests that have a solution, and generated ones. The checker accepts each answer.
+/// Checks that the allocator of the examples solves the problems for which the contract was designed, generated problems,
+/// and all problems of the filetests for register allocation. The checker accepts each answer.
 #[test]
 fn an_allocator_in_python_solves_every_problem() {
     let Some(folder) = install("an_allocator_in_python_solves_every_problem") else { return };

@@ -214,8 +214,8 @@ fn exhaustive_types_are_found() {
     assert_eq!(exhaustive(text), ["OpenError", "RuleLimits"]);
 }
 
-/// Checks that the script that makes the measured modules knows those of its page, and refuses other names. It needs no
-/// network for that.
+/// Checks that the script that makes the measured modules has the modules of its page, and refuses other names. It needs
+/// no network for that.
 #[test]
 fn the_script_of_the_modules_has_those_of_its_page() {
     let script = root().join("crates/bench/modules/all.sh");
