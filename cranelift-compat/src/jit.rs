@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
-use cranelift_codegen::kingpost::lib_call;
+use cranelift_codegen::kingpost::{alignment, lib_call};
 use cranelift_codegen::settings::Configurable;
 use cranelift_codegen::{Context, ir, settings};
 use cranelift_module::{
@@ -434,7 +434,7 @@ impl Module for JITModule {
     ) -> ModuleResult<()> {
         self.check_function(id)?;
         let (code, relocs) = self.compiler()?.define(id, ctx, |_| false)?;
-        let address = self.place_function(id, code.buffer.alignment.into(), code.code_buffer(), relocs)?;
+        let address = self.place_function(id, alignment(code).into(), code.code_buffer(), relocs)?;
         if let Some(frames) = &mut self.frames {
             frames.add_address(&*self.isa, code, address)?;
         }

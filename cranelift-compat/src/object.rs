@@ -9,6 +9,7 @@ use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
+use cranelift_codegen::kingpost::alignment;
 use cranelift_codegen::{Context, ir};
 use cranelift_module::{
     DataDescription, DataId, FuncId, Init, Linkage, Module, ModuleDeclarations, ModuleError, ModuleReloc,
@@ -416,7 +417,7 @@ impl Module for ObjectModule {
         self.check_function(id)?;
         let declarations = &self.declarations;
         let (code, relocs) = self.compiler.define(id, ctx, |name| is_preemptible(declarations, name))?;
-        let symbol = self.place_function(id, code.buffer.alignment.into(), code.code_buffer(), relocs)?;
+        let symbol = self.place_function(id, alignment(code).into(), code.code_buffer(), relocs)?;
         if let Some(frames) = &mut self.frames {
             frames.add_symbol(self.compiler.isa(), code, symbol)?;
         }

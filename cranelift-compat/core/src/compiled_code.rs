@@ -3,6 +3,7 @@
 //! Most parts of Cranelift's type are private. Its incremental cache creates the type from bytes, so compiled code is
 //! written as an entry of the cache.
 
+use crate::stencil::{Handler, Location, StackMap, Stencil, Target};
 use crate::translate::lib_call_back;
 use crate::{library, literals};
 use cranelift_codegen::binemit::Reloc;
@@ -17,68 +18,22 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::isa::unwind::UnwindInst;
 use cranelift_codegen::{
-    CodegenError, CodegenResult, CompiledCode, Context, ExceptionContextLoc, FinalizedMachExceptionHandler,
-    FinalizedRelocTarget, LabelValueLoc, MachBufferFrameLayout, MachDebugTagPos, MachTrap, RealReg, Reg, ValueLocRange,
+    CodegenError, CodegenResult, CompiledCode, Context, ExceptionContextLoc, LabelValueLoc, MachBufferFrameLayout,
+    MachDebugTagPos, MachTrap, RealReg, Reg, ValueLocRange,
 };
 use kingpost_ir::libcall::KnownSymbol;
 use kingpost_mach::{
     ContextPlace, DebugTag, FunctionView, HandlerSite, KeyedSlot, RelocKind, StackMapEntry, SymbolName, UnwindOp,
 };
 use kingpost_regalloc::{PReg, RegClass};
-use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::num::NonZeroU8;
-use std::ops::Range;
 
 /// Writes compiled code in Cranelift's form.
 pub(crate) struct Publisher {
     stencil: Stencil,
     /// The last code as a cache entry.
     entry: Vec<u8>,
-}
-
-/// Compiled code in the form of a cache entry.
-///
-/// Most fields of Cranelift's `MachBufferFinalized`, and some types of their entries, are private. `postcard`, which
-/// writes cache entries, writes fields one after the other, so tuples can replace such types here. The version at the
-/// start is Cranelift's own check of the form.
-#[derive(Serialize)]
-struct Stencil {
-    version: &'static str,
-    /// The code, followed by constants.
-    #[serde(serialize_with = "bytes")]
-    code: Vec<u8>,
-    /// Offset, kind, target, addend.
-    relocs: Vec<(u32, Reloc, FinalizedRelocTarget, i64)>,
-    traps: Vec<MachTrap>,
-    /// Return address, distance from the frame pointer down to the stack pointer, range of `handlers`.
-    calls: Vec<(u32, Option<u32>, Range<u32>)>,
-    /// Return address, bytes.
-    patchable_calls: Vec<(u32, u32)>,
-    handlers: Vec<FinalizedMachExceptionHandler>,
-    /// Start, end, location relative to the function's base location.
-    srclocs: Vec<(u32, u32, RelSourceLoc)>,
-    /// Offset, position, range of `tags`.
-    tag_sites: Vec<(u32, MachDebugTagPos, Range<u32>)>,
-    tags: Vec<ir::DebugTag>,
-    /// Return address, bytes of the frame, references.
-    stack_maps: Vec<(u32, u32, StackMap)>,
-    frame_layout: Option<MachBufferFrameLayout>,
-    unwind: Vec<(u32, UnwindInst)>,
-    align: u32,
-    nop_units: Vec<Vec<u8>>,
-    listing: Option<String>,
-    value_labels: Vec<(ir::ValueLabel, Vec<ValueLocRange>)>,
-    /// Empty without `machine_code_cfg_info`, as are the edges.
-    block_starts: Vec<u32>,
-    block_edges: Vec<(u32, u32)>,
-}
-
-/// Offsets of references by type, relative to the stack pointer plus this number of bytes.
-type StackMap = (Vec<(ir::Type, CompoundBitSet)>, Option<u32>);
-
-fn bytes<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_bytes(bytes)
 }
 
 impl Publisher {
@@ -91,8 +46,10 @@ impl Publisher {
         let block = empty.dfg.make_block();
         empty.layout.append_block(block);
         FuncCursor::new(&mut empty).at_bottom(block).ins().return_(&[]);
+        let params = empty.params.clone();
         let stencil = Context::for_function(empty).compile_stencil(isa, &mut ControlPlane::default())?;
-        Ok(Publisher { stencil: Stencil::new(stencil.buffer.nop_units), entry: Vec::new() })
+        let code = stencil.apply_params(&params);
+        Ok(Publisher { stencil: Stencil::new(code.buffer.nop_units), entry: Vec::new() })
     }
 
     /// Returns the code of `view`, which was compiled from `func`, with `listing`.
@@ -118,30 +75,6 @@ impl Publisher {
 }
 
 impl Stencil {
-    fn new(nop_units: Vec<Vec<u8>>) -> Stencil {
-        Stencil {
-            version: cranelift_codegen::VERSION,
-            code: Vec::new(),
-            relocs: Vec::new(),
-            traps: Vec::new(),
-            calls: Vec::new(),
-            patchable_calls: Vec::new(),
-            handlers: Vec::new(),
-            srclocs: Vec::new(),
-            tag_sites: Vec::new(),
-            tags: Vec::new(),
-            stack_maps: Vec::new(),
-            frame_layout: None,
-            unwind: Vec::new(),
-            align: 1,
-            nop_units,
-            listing: None,
-            value_labels: Vec::new(),
-            block_starts: Vec::new(),
-            block_edges: Vec::new(),
-        }
-    }
-
     /// Sets the contents to the code of `view`, compiled from `func`.
     ///
     /// # Errors
@@ -175,7 +108,7 @@ impl Stencil {
             // Constants are part of the code.
             let Some(name) = external_name(&view.symbols[reloc.symbol as usize], func) else { continue };
             if let Some((offset, kind)) = self::reloc(reloc.offset, reloc.kind)? {
-                self.relocs.push((offset, kind, FinalizedRelocTarget::ExternalName(name), reloc.addend));
+                self.relocs.push((offset, kind, Target::ExternalName(name), reloc.addend));
             }
         }
         Ok(())
@@ -199,7 +132,7 @@ impl Stencil {
         let ends = view.srclocs.iter().skip(1).map(|site| site.offset).chain([view.code.len() as u32]);
         let ranges = view.srclocs.iter().zip(ends);
         let known = ranges.filter(|(site, end)| site.srcloc != u32::MAX && site.offset < *end);
-        let location = |srcloc| RelSourceLoc::from_base_offset(base, SourceLoc::new(srcloc));
+        let location = |srcloc| Location(RelSourceLoc::from_base_offset(base, SourceLoc::new(srcloc)));
         replace(&mut self.srclocs, known.map(|(site, end)| (site.offset, end, location(site.srcloc))));
     }
 
@@ -234,19 +167,19 @@ fn replace<T>(table: &mut Vec<T>, entries: impl Iterator<Item = T>) {
 
 /// Passes the handlers of a call to `add`. In Cranelift's form, handlers follow the context that their tags belong
 /// to.
-fn handlers(of_call: &[HandlerSite], mut add: impl FnMut(FinalizedMachExceptionHandler)) {
+fn handlers(of_call: &[HandlerSite], mut add: impl FnMut(Handler)) {
     let mut context = None;
     for handler in of_call {
         if let Some(place) = handler.context.filter(|place| context != Some(*place)) {
             context = Some(place);
-            add(FinalizedMachExceptionHandler::Context(match place {
+            add(Handler::Context(match place {
                 ContextPlace::Stack(offset) => ExceptionContextLoc::SPOffset(offset),
                 ContextPlace::Reg(reg) => ExceptionContextLoc::GPR(reg.enc()),
             }));
         }
         add(match handler.tag {
-            Some(tag) => FinalizedMachExceptionHandler::Tag(ExceptionTag::from_u32(tag), handler.handler_offset),
-            None => FinalizedMachExceptionHandler::Default(handler.handler_offset),
+            Some(tag) => Handler::Tag(ExceptionTag::from_u32(tag), handler.handler_offset),
+            None => Handler::Default(handler.handler_offset),
         });
     }
 }

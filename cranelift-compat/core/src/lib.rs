@@ -11,6 +11,7 @@
 //! | `compiler.rs` | compilation of a function of Cranelift by our compiler |
 //! | `pool.rs` | parts of compilers, kept for later compilers |
 //! | `compiled_code.rs` | compiled code in Cranelift's form |
+//! | `stencil.rs` | that form as an entry of Cranelift's cache, in which versions differ |
 //! | `library.rs` | library routines that Cranelift does not have |
 //! | `literals.rs` | constants after the code that loads them |
 
@@ -20,11 +21,13 @@ mod library;
 mod literals;
 mod pool;
 mod settings;
+mod stencil;
 mod translate;
 
 pub use compiler::{Compiler, Routines};
 pub use library::routine;
 pub use settings::Defaults;
+pub use stencil::alignment;
 pub use translate::{lib_call, translate};
 
 /// The version of our compiler.

@@ -13,7 +13,7 @@ mod progress;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Compiles WebAssembly ahead of time for Wasmtime 48.
+/// Compiles WebAssembly ahead of time for the version of Wasmtime that this program is built with, 48 by default.
 #[derive(Parser)]
 #[command(version, name = "kingpost-wasm")]
 enum Command {

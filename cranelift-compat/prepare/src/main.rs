@@ -2,7 +2,9 @@
 //!
 //! Cargo cannot have a package and its replacement from one registry in one build. The packages `cranelift-codegen`
 //! and `regalloc2` of `drop-in/` need the published packages with these names, so they depend on copies with other
-//! names. The copies are in `.upstream/`, which Git ignores.
+//! names. The copies are in `.upstream/`, which Git ignores. `versions.rs` has the packages for other versions of Cranelift.
+
+mod versions;
 
 use std::fs;
 use std::io;
@@ -14,6 +16,7 @@ Usage: kingpost-compat prepare [VERSION]
 
 Copies the published packages cranelift-codegen and regalloc2, without changes except for their names, to the
 folder .upstream of cranelift-compat. VERSION is the version of the package cranelift-codegen in drop-in/ by default.
+For another one of 0.135, 0.136 or 0.137, packages of drop-in/ with that version are made in .upstream/VERSION.
 A package is downloaded if Cargo does not have it.";
 
 /// The replaced packages. The version on the command line is the version of the first one.
@@ -49,28 +52,29 @@ fn main() -> ExitCode {
 fn prepare(version: Option<&str>) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder of cranelift-compat");
     let folder = root.join(".upstream");
-    for (package, version) in PACKAGES.into_iter().zip([version, None]) {
-        prepare_package(package, version, root, &folder)?;
+    let [codegen, regalloc] = PACKAGES;
+    let replaced = |package| version_of(&read(&root.join("drop-in").join(package).join("Cargo.toml"))?);
+    let usual = replaced(codegen)?;
+    let version = version.unwrap_or(&usual);
+    let mut of_version = root.to_path_buf();
+    if version != usual {
+        of_version = versions::make(root, &folder, &usual, version)?;
     }
+    prepare_package(codegen, version, &of_version.join(".upstream"))?;
+    prepare_package(regalloc, &replaced(regalloc)?, &folder)?;
     // `cargo fmt --all` includes packages in folders.
     write(&folder.join("rustfmt.toml"), "disable_all_formatting = true\n")?;
     println!("\nLines for Cargo.toml of the client's workspace, the first one or the second one:\n");
     println!("[patch.crates-io]");
-    for package in PACKAGES {
-        println!("{package} = {{ path = \"{}\" }}", root.join("drop-in").join(package).display());
+    for (package, root) in [(codegen, &*of_version), (regalloc, root)] {
+        println!("{package} = {{ path = {:?} }}", root.join("drop-in").join(package));
     }
     println!("\nThen run `cargo update -p` with the name of the package there once.");
     Ok(())
 }
 
-/// Copies one published package unless the copy is there.
-fn prepare_package(package: &str, version: Option<&str>, root: &Path, folder: &Path) -> Result<(), String> {
-    let drop_in = root.join("drop-in").join(package);
-    let replaced = version_of(&read(&drop_in.join("Cargo.toml"))?)?;
-    let version = version.unwrap_or(&replaced);
-    if version != replaced {
-        return Err(format!("{package} {version} is not supported: {} replaces {replaced}", drop_in.display()));
-    }
+/// Copies one published package to `folder` unless the copy is there.
+fn prepare_package(package: &str, version: &str, folder: &Path) -> Result<(), String> {
     let copy = folder.join(package);
     let manifest = copy.join("Cargo.toml");
     // The manifest is written last.
@@ -94,7 +98,6 @@ fn prepare_package(package: &str, version: Option<&str>, root: &Path, folder: &P
 fn published(scratch: &Path, package: &str, version: &str) -> Result<PathBuf, String> {
     let dependency = format!("[dependencies.{package}]\nversion = \"={version}\"\ndefault-features = false\n");
     let head = "[package]\nname = \"fetch\"\nedition = \"2024\"\n\n[workspace]\n\n[lib]\npath = \"lib.rs\"\n\n";
-    fs::create_dir_all(scratch).map_err(at(scratch))?;
     write(&scratch.join("Cargo.toml"), &format!("{head}{dependency}features = [\"std\"]\n"))?;
     write(&scratch.join("lib.rs"), "")?;
     let metadata = metadata(scratch, &["--offline"]).or_else(|_| metadata(scratch, &[]))?;
@@ -157,7 +160,10 @@ fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(at(path))
 }
 
+/// Writes a file, and its folder if that is missing.
 fn write(path: &Path, text: &str) -> Result<(), String> {
+    let folder = path.parent().expect("a file is in a folder");
+    fs::create_dir_all(folder).map_err(at(folder))?;
     fs::write(path, text).map_err(at(path))
 }
 

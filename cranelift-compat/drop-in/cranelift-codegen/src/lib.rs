@@ -25,7 +25,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub mod kingpost {
     pub use crate::context::compiled_functions;
     pub use crate::select::with_cranelift;
-    pub use cranelift_compat_core::{Compiler, Defaults, Routines, lib_call, routine, translate};
+    pub use cranelift_compat_core::{Compiler, Defaults, Routines, alignment, lib_call, routine, translate};
     /// Cranelift's context, whose `compile` methods compile with Cranelift's compiler.
     pub use upstream::Context as CraneliftContext;
 }

@@ -38,12 +38,15 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
+/// Newer versions of Cranelift, with the versions of Rust that they need.
+const NEWER: [(&str, &str); 2] = [("0.136.5", "1.96.0"), ("0.137.1", "1.97.0")];
+
 /// Generated modules with the first allocator, and with each other one.
 const GENERATED: [&str; 2] = ["10000", "500"];
 
 /// Runs programs, the official tests of WebAssembly and generated modules on Wasmtime with every allocator and the checker, and with
 /// the first allocator the tests with all settings of the client. Then tests the program that compiles ahead of time, and runs its
-/// output, on AArch64 by an emulator.
+/// output, on AArch64 by an emulator. Runs a part of this on newer versions of Wasmtime.
 pub(crate) fn wasmtime(session: &mut Session) -> Result<()> {
     let folder = session.root.join("cranelift-compat").join(WASMTIME);
     if !fetch(session, &folder)? {
@@ -61,7 +64,7 @@ pub(crate) fn wasmtime(session: &mut Session) -> Result<()> {
         let text = run(&["check"])?;
         let programs = count_as_expected(&text);
         let text = run(if is_first { &["suite"] } else { &["suite", "none", "speed"] })?;
-        let files = text.lines().filter_map(|line| number(line, " files passed")).sum();
+        let files = passed_files(&text);
         let text = run(&["generated"])?;
         let modules = text.lines().filter_map(|line| number(line, " modules equal")).sum();
         session.count("programs on Wasmtime", programs);
@@ -87,7 +90,37 @@ pub(crate) fn wasmtime(session: &mut Session) -> Result<()> {
         let text = session.run(&mut command)?;
         session.count("runs on AArch64", count_as_expected(&text));
     }
+    NEWER.into_iter().try_for_each(|(version, rust)| newer(session, &allocators, version, rust))
+}
+
+/// Runs programs with every allocator, and the official tests and the program that compiles ahead of time with the first, on the
+/// version of Wasmtime that belongs to a newer version of Cranelift.
+fn newer(session: &mut Session, allocators: &[String], version: &str, rust: &str) -> Result<()> {
+    if !has_rust(rust) {
+        session.skip(format!("Cranelift {version} needs Rust {rust}: `rustup toolchain install {rust}`"));
+        return Ok(());
+    }
+    prepare_version(session, &[version])?;
+    let folder = session.root.join("cranelift-compat/.upstream").join(version).join("clients/wasmtime");
+    for (index, allocator) in allocators.iter().enumerate() {
+        let mut run = |words: &[&str]| {
+            let words = [&["run", "--quiet", "--"], words].concat();
+            let mut command = in_folder(with_version(rust, &words), &folder);
+            session.run(command.env("KINGPOST_REGALLOC", allocator).env("KINGPOST_CHECKER", "1"))
+        };
+        let text = run(&["check"])?;
+        let files = if index == 0 { run(&["suite", "none", "speed"])? } else { String::new() };
+        session.count("programs on newer Wasmtime", count_as_expected(&text));
+        session.count("files on newer Wasmtime", passed_files(&files));
+    }
+    let text = session.run(&mut in_folder(with_version(rust, &["test"]), &folder))?;
+    session.count("tests", output::tests(&text).0);
     Ok(())
+}
+
+/// Returns how many files of the official tests passed.
+fn passed_files(text: &str) -> u64 {
+    text.lines().filter_map(|line| number(line, " files passed")).sum()
 }
 
 fn count_as_expected(text: &str) -> u64 {
@@ -114,8 +147,14 @@ fn fetch(session: &mut Session, folder: &Path) -> Result<bool> {
 
 /// Makes the copy of Cranelift's code generator that the packages build on.
 pub(crate) fn prepare(session: &mut Session) -> Result<()> {
+    prepare_version(session, &[])
+}
+
+/// Makes the packages for a version of Cranelift; for ours without one.
+fn prepare_version(session: &mut Session, version: &[&str]) -> Result<()> {
     let folder = session.root.join("cranelift-compat/prepare");
-    session.run(&mut in_folder(cargo(&["run", "--quiet", "--", "prepare"]), &folder)).map(drop)
+    let words = [&["run", "--quiet", "--", "prepare"], version].concat();
+    session.run(&mut in_folder(cargo(&words), &folder)).map(drop)
 }
 
 /// Runs the tests of a client with every allocator, if the compiler is new enough for it or `rustup` has one that is.
@@ -127,7 +166,7 @@ fn client(session: &mut Session, folder: &Path) -> Result<()> {
     let (Some(needed), Some(have)) = (needed, have) else { bail!("{CLIENT}: no version of Rust") };
     let newer = format!("1.{needed}.0");
     let is_old = have < needed;
-    if is_old && !with_version(&newer, &["--version"]).output().is_ok_and(|output| output.status.success()) {
+    if is_old && !has_rust(&newer) {
         session.skip(format!("{CLIENT} needs Rust 1.{needed}, this is 1.{have}: `rustup toolchain install {newer}`"));
         return Ok(());
     }
@@ -139,6 +178,11 @@ fn client(session: &mut Session, folder: &Path) -> Result<()> {
         session.count("tests of a client", output::tests(&text).0);
     }
     Ok(())
+}
+
+/// Returns `true` if `rustup` has this version of Rust.
+fn has_rust(version: &str) -> bool {
+    with_version(version, &["--version"]).output().is_ok_and(|output| output.status.success())
 }
 
 /// Returns a command of the Cargo that `rustup` has with this version of Rust.
