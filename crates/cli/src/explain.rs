@@ -7,6 +7,7 @@ use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input::{self, Input};
 use crate::target::{Choice, TargetArgs};
 use crate::{output, target};
+use kingpost_codegen::settings::ValidateFailure;
 use kingpost_codegen::{ALLOCATORS, Compiler, Options};
 use kingpost_explain::{Explanation, page};
 use kingpost_ir::Function;
@@ -31,7 +32,13 @@ pub(crate) fn allocators(option: Option<&str>, command: Option<&str>) -> Result<
 
 /// Returns one compiler for each allocator, which records listings.
 pub(crate) fn compilers(args: &TargetArgs, allocators: &[Choice], header: &Header) -> Result<Vec<Compiler>, Refused> {
-    let defaults = || target::defaults().with(|settings| settings.verify_each = true);
+    // A function without a proof is explained too.
+    let defaults = || {
+        target::defaults().with(|settings| {
+            settings.verify_each = true;
+            settings.validate_failure = ValidateFailure::Report;
+        })
+    };
     let options = Options::default().with(|options| options.list = true);
     let compiler = |choice: &Choice| target::with_header(defaults(), args, Some(choice), header);
     allocators.iter().map(|choice| Ok(compiler(choice)?.with_options(options.clone()))).collect()

@@ -8,7 +8,7 @@ use crate::target::Choice;
 use crate::{input, output, target};
 use kingpost_codegen::compiled::ModuleBuffer;
 use kingpost_codegen::settings::ValidateCode;
-use kingpost_codegen::{CompileError, Compiler, Context};
+use kingpost_codegen::{CompileError, Compiler, Context, Reference};
 use kingpost_ir::Function;
 use kingpost_mach::SymbolName;
 use kingpost_reader::Parser;
@@ -20,6 +20,9 @@ use std::io::Write;
 /// The verdicts of the summary, in order.
 const VERDICTS: [&str; 5] = ["proved", "refuted", "not proved", "out of scope", "not compiled"];
 
+/// Texts from which proofs begin, by [`Reference::name`].
+const REFERENCES: [&str; 3] = ["read", "expanded", "optimized"];
+
 /// Result of proving a function.
 struct Line {
     function: String,
@@ -27,6 +30,33 @@ struct Line {
     verdict: &'static str,
     /// The verdict with its reason.
     text: String,
+    /// Text from which the proof begins.
+    reference: Option<Reference>,
+    /// Verdict on the code that was replaced.
+    replaced: Option<String>,
+}
+
+impl Line {
+    fn not_compiled(function: String, text: &str) -> Line {
+        Line { function, verdict: VERDICTS[4], text: text.into(), reference: None, replaced: None }
+    }
+
+    /// Returns the verdict and, of a proof, the text from which it begins unless it is the function as it was read.
+    fn described(&self) -> String {
+        let text = match &self.reference {
+            Some(Reference::Expanded(verdict)) if self.verdict == VERDICTS[0] => {
+                format!("{} from the expanded function; from the function as read: {verdict}", self.text)
+            }
+            Some(Reference::Optimized) if self.verdict == VERDICTS[0] => {
+                format!("{} from the optimized function", self.text)
+            }
+            _ => self.text.clone(),
+        };
+        match &self.replaced {
+            Some(replaced) => format!("{text}; compiled again, because the first code was {replaced}"),
+            None => text,
+        }
+    }
 }
 
 /// Compiles each function of each file and prints the verdict on its code. The exit code is 0 if every function is
@@ -79,10 +109,13 @@ pub(crate) fn prove(args: &ProveArgs) -> Outcome {
                 Ok(line) => line,
                 Err(error) => {
                     Diagnostic::of_function(&input, start, &name, error.findings()).iter().for_each(Diagnostic::report);
-                    Line { function: name, verdict: VERDICTS[4], text: VERDICTS[4].into() }
+                    Line::not_compiled(name, VERDICTS[4])
                 }
             };
             *counts.entry(line.verdict).or_default() += 1;
+            if let ("proved", Some(reference)) = (line.verdict, &line.reference) {
+                *counts.entry(reference.name()).or_default() += 1;
+            }
             if !matches!(line.verdict, "proved" | "out of scope") {
                 outcome = Verdict::Bad;
             }
@@ -92,22 +125,35 @@ pub(crate) fn prove(args: &ProveArgs) -> Outcome {
                     "function": line.function,
                     "verdict": line.verdict,
                     "text": line.text,
+                    "replaced": line.replaced,
+                    "reference": line.reference.as_ref().map(Reference::name),
+                    "reference_reason": line.reference.as_ref().and_then(|reference| match reference {
+                        Reference::Expanded(verdict) => Some(verdict.to_string()),
+                        Reference::Read | Reference::Optimized => None,
+                    }),
                 });
                 all.push(object);
             } else {
-                writeln!(out, "{}: {}: {}", input.name, line.function, line.text)?;
+                writeln!(out, "{}: {}: {}", input.name, line.function, line.described())?;
             }
         }
     }
-    let total: usize = counts.values().sum();
     let count = |verdict| counts.get(verdict).copied().unwrap_or(0);
+    let total: usize = VERDICTS.iter().map(|&verdict| count(verdict)).sum();
     if args.format == ListFormat::Json {
         let counts: serde_json::Map<String, Value> =
             VERDICTS.iter().map(|&verdict| (verdict.to_string(), json!(count(verdict)))).collect();
-        writeln!(out, "{}", json!({ "functions": all, "summary": counts }))?;
+        let references: serde_json::Map<String, Value> =
+            REFERENCES.iter().map(|&reference| (reference.to_string(), json!(count(reference)))).collect();
+        writeln!(out, "{}", json!({ "functions": all, "summary": counts, "proved_from": references }))?;
     } else {
         let parts: Vec<String> = VERDICTS.iter().map(|&verdict| format!("{} {verdict}", count(verdict))).collect();
         writeln!(out, "{total} functions: {}", parts.join(", "))?;
+        let [read, expanded, optimized] = REFERENCES.map(count);
+        writeln!(
+            out,
+            "proofs begin at the function as read: {read}, as expanded: {expanded}, as optimized: {optimized}"
+        )?;
     }
     out.flush()?;
     Ok(outcome)
@@ -130,9 +176,11 @@ fn line(compiler: &Compiler, cx: &mut Context, func: &mut Function) -> Result<Li
     match (cx.proof(), result) {
         (Some(report), Ok(()) | Err(CompileError::Unproved { .. })) => {
             let verdict = report.verdict.name();
-            Ok(Line { function, verdict, text: report.verdict.to_string() })
+            let reference = cx.proof_reference().cloned();
+            let replaced = cx.replaced_proof().map(|report| report.verdict.to_string());
+            Ok(Line { function, verdict, text: report.verdict.to_string(), reference, replaced })
         }
         (_, Err(error)) => Err(error),
-        (None, Ok(())) => Ok(Line { function, verdict: VERDICTS[4], text: "not proved: validate_code is off".into() }),
+        (None, Ok(())) => Ok(Line::not_compiled(function, "not proved: validate_code is off")),
     }
 }

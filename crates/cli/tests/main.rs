@@ -10,3 +10,4 @@ mod interface;
 mod limits;
 mod options;
 mod paths;
+mod proofs;

@@ -74,6 +74,8 @@ pub use kingpost_mach::{Code, Isa, Limits, LowerError, LowerState, Refusal};
 pub use kingpost_opt::Pass;
 pub use kingpost_opt::rewrite::{Rule, RuleLimits};
 pub use options::{DumpReceiver, Options, Passes};
+#[cfg(feature = "validate")]
+pub use proofs::Reference;
 pub use stage::Stage;
 pub use stages::{ProofCounts, Stats, solution_text};
 pub use targets::{CpuFlags, TARGETS, TargetError, TargetIsa, Unavailable};

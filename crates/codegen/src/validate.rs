@@ -4,18 +4,22 @@
 
 use crate::compiler::{Compiler, Context, StageMemory};
 use crate::error::CompileError;
+use crate::proofs::{Proofs, Reference};
 use crate::stage::Stage;
 use crate::stages::{ProofCounts, Stages};
 use crate::targets::CpuFlags;
 use kingpost_ir::Function;
 use kingpost_mach::block_order::MachineBlock;
-use kingpost_mach::settings::{ValidateCode, ValidateFailure};
+use kingpost_mach::settings::{OptLevel, ValidateCode, ValidateFailure};
 use kingpost_mach::{
     ContextPlace, CpuFeatures, FunctionView, HandlerSite, LowerState, ModuleBuffer, Reloc, RelocKind, SymbolName,
 };
 use kingpost_regalloc::RegClass;
 use kingpost_regalloc::cost::Cost;
-use kingpost_validate::{Code, Handler, Machine, Relocation, RelocationKind, Report, Symbol, Verdict, prove};
+use kingpost_validate::{
+    Code, Handler, Head, Machine, Relocation, RelocationKind, Report, Symbol, Verdict, prove_with_heads,
+};
+use std::fmt::Write;
 use std::sync::PoisonError;
 use std::time::Duration;
 use target_lexicon::Architecture;
@@ -26,7 +30,9 @@ const SOLVER_LIMIT: Duration = Duration::from_secs(2);
 /// Keeps `func` as it was read, if the settings ask for it.
 pub(crate) fn begin(compiler: &Compiler, cx: &mut StageMemory, func: &Function) {
     cx.proofs.report = None;
-    cx.proofs.input = compiler.replacement().map(|_| Box::new(func.clone()));
+    cx.proofs.heads.clear();
+    let is_reference = compiler.validates() && compiler.settings().opt_level == OptLevel::None;
+    cx.proofs.input = (is_reference || compiler.replacement().is_some()).then(|| Box::new(func.clone()));
 }
 
 /// Returns the function compiled last, as it was read.
@@ -55,17 +61,16 @@ pub(crate) fn run(
     }
     let StageMemory { proofs, lowering, .. } = cx;
     let view = module.function(module.len() - 1);
-    let report = s.run::<Report, CompileError>(Stage::Validate, || {
+    let is_observed = s.options.list || s.takes(Stage::Validate);
+    let proof = s.run(Stage::Validate, || {
         let code = code(compiler, lowering, func, &view);
-        let solver = proofs.solver.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let solver = (mode == ValidateCode::Solver).then_some((solver, SOLVER_LIMIT));
-        Ok(prove(func, &code, solver))
+        Ok::<_, CompileError>(proof(compiler, proofs, func, &code, is_observed))
     });
-    let report = report.inspect_err(|_| module.pop_function())?;
-    s.dump(|| format!("{}: {}\n", func.name, report.verdict));
+    let (report, reference) = proof.inspect_err(|_| module.pop_function())?;
+    s.dump(|| text(func, &report, &reference, &proofs.heads));
     count(&mut s.stats.proofs, &report.verdict);
     let failure = has_failed(&report.verdict).then(|| report.verdict.to_string());
-    proofs.report = Some(report);
+    proofs.report = Some((report, reference));
     match failure {
         None => Ok(()),
         Some(failure) if policy == ValidateFailure::Report => {
@@ -79,6 +84,49 @@ pub(crate) fn run(
             Err(CompileError::Unproved { report })
         }
     }
+}
+
+/// Proves code. Without the optimizer, the proof begins at the function as the compiler received it. If that gives no
+/// verdict on the code, it begins at `func`, which lowering read.
+fn proof(
+    compiler: &Compiler,
+    proofs: &mut Proofs,
+    func: &Function,
+    code: &Code<'_>,
+    is_observed: bool,
+) -> (Report, Reference) {
+    let Proofs { solver, input, heads, .. } = proofs;
+    let settings = compiler.settings();
+    let mut prove = |func: &Function| {
+        let solver = solver.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let solver = (settings.validate_code == ValidateCode::Solver).then_some((solver, SOLVER_LIMIT));
+        if !is_observed {
+            return kingpost_validate::prove(func, code, solver);
+        }
+        let (report, places) = prove_with_heads(func, code, solver);
+        *heads = places;
+        report
+    };
+    let input = match input {
+        Some(input) if settings.opt_level == OptLevel::None => input,
+        _ => return (prove(func), Reference::Optimized),
+    };
+    let report = prove(input);
+    match report.verdict {
+        Verdict::Proved | Verdict::Refuted(_) => (report, Reference::Read),
+        verdict @ (Verdict::NotProved(_) | Verdict::OutOfScope(_)) => (prove(func), Reference::Expanded(verdict)),
+    }
+}
+
+/// Returns the verdict on a function, with the places of values at the heads of its blocks.
+fn text(func: &Function, report: &Report, reference: &Reference, heads: &[Head]) -> String {
+    let mut text = format!("{}: {}, from the {} function\n", func.name, report.verdict, reference.name());
+    for head in heads {
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{}, code+{:#x}:", head.block, head.offset);
+        head.places.iter().for_each(|(value, place)| text += &format!("    {value} in {place}\n"));
+    }
+    text
 }
 
 /// Returns `true` if the validator knows the function and has no proof.
@@ -103,13 +151,24 @@ impl Context {
     /// Returns the report on the function compiled last, if the setting `validate_code` is on and the function was
     /// emitted. Of replaced code, it is the report on the code that replaced it.
     pub fn proof(&self) -> Option<&Report> {
-        self.last().proofs.report.as_ref()
+        self.last().proofs.report.as_ref().map(|(report, _)| report)
+    }
+
+    /// Returns the places of values at the heads of the blocks of the function compiled last, if the setting
+    /// `validate_code` is on and [`Options::list`](crate::Options::list) is set.
+    pub fn proof_heads(&self) -> &[Head] {
+        &self.last().proofs.heads
+    }
+
+    /// Returns the text from which the proof of [`Context::proof`] begins.
+    pub fn proof_reference(&self) -> Option<&Reference> {
+        self.last().proofs.report.as_ref().map(|(_, reference)| reference)
     }
 
     /// Returns the report on the code of the last function that the baseline's code replaced, if it did. The setting
     /// `validate_failure=recompile` replaces code without a proof.
     pub fn replaced_proof(&self) -> Option<&Report> {
-        self.baseline.as_ref().and_then(|_| self.stages.get().proofs.report.as_ref())
+        self.baseline.as_ref().and_then(|_| Some(&self.stages.get().proofs.report.as_ref()?.0))
     }
 }
 

@@ -5,6 +5,7 @@
 //! | `ir.rs` | generated programs: interpreter and compiled code agree under every allocator |
 //! | `abi/` | generated signatures: compiled code and C call each other |
 //! | `checked.rs` | generated programs: the checker accepts the answers of every allocator |
+//! | `validate.rs` | generated programs: the emitted code is proved, for both machines, by every allocator |
 //! | `graphs.rs` | functions of random control flow that mostly never return: compiling them terminates |
 //! | `memory/` | every access that may be folded, at the first and last bytes of memory |
 //! | `native.rs` | compiles, loads and calls, in a process that may die |
@@ -30,6 +31,7 @@ pub mod memory;
 mod native;
 mod stub;
 mod tables;
+pub mod validate;
 mod watch;
 
 pub use failure::{Failure, Report};

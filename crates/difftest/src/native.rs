@@ -162,6 +162,17 @@ impl Lane {
         Lane { allocator, opt_level: settings.opt_level, architecture: triple.architecture, flags, plain, framed }
     }
 
+    /// Returns the compiler with another allocator.
+    #[cfg(test)]
+    pub(crate) fn with_allocator(self, factory: &kingpost_codegen::AllocatorFactory) -> Lane {
+        let change = |(compiler, _): (Compiler, Context)| {
+            let compiler = compiler.with_allocator(factory.clone());
+            let cx = compiler.context();
+            (compiler, cx)
+        };
+        Lane { plain: change(self.plain), framed: change(self.framed), ..self }
+    }
+
     /// Returns a compiler for every allocator.
     pub(crate) fn all(cpu: Cpu) -> Vec<Lane> {
         ALLOCATORS.iter().map(|&(name, _)| Lane::new(name, cpu)).collect()
@@ -180,6 +191,15 @@ impl Lane {
 
     /// Compiles functions into one module, and checks its tables.
     pub(crate) fn compile(&mut self, functions: &[Function]) -> Result<ModuleBuffer, NotLoaded> {
+        self.compile_each(functions, |_| Ok(()))
+    }
+
+    /// Compiles functions into one module, checks its tables, and calls `judge` after each function.
+    pub(crate) fn compile_each(
+        &mut self,
+        functions: &[Function],
+        mut judge: impl FnMut(&Compiled<'_>) -> Result<(), NotLoaded>,
+    ) -> Result<ModuleBuffer, NotLoaded> {
         let mut module = ModuleBuffer::default();
         let (compiler, cx) = if needs_frame_pointers(functions) { &mut self.framed } else { &mut self.plain };
         let mut inlined = functions.to_vec();
@@ -191,9 +211,19 @@ impl Lane {
             let compiled = if self.opt_level == OptLevel::None { function } else { &changed };
             let tables = tables::check(compiled, &module.function(module.len() - 1));
             tables.map_err(|what| NotLoaded::Tables(function.name.to_string(), what))?;
+            judge(&Compiled { compiler, cx, func: &changed, module: &module })?;
         }
         Ok(module)
     }
+}
+
+/// A function after its compilation, the last one of a module.
+pub(crate) struct Compiled<'a> {
+    pub(crate) compiler: &'a Compiler,
+    pub(crate) cx: &'a Context,
+    /// The function as lowering read it.
+    pub(crate) func: &'a Function,
+    pub(crate) module: &'a ModuleBuffer,
 }
 
 /// Returns `true` if one of these functions searches for its callers, so that all need frame pointers.
@@ -241,6 +271,8 @@ pub(crate) enum NotLoaded {
     Compile(String, CompileError),
     /// The tables of a function are wrong.
     Tables(String, String),
+    /// The code of a function has no proof.
+    Proof(String, String),
     Load(LoadError),
     Throw(String),
 }
@@ -250,6 +282,7 @@ impl fmt::Display for NotLoaded {
         match self {
             NotLoaded::Compile(name, error) => write!(f, "{name}: {error}"),
             NotLoaded::Tables(name, what) => write!(f, "{name}: wrong tables: {what}"),
+            NotLoaded::Proof(name, what) => write!(f, "{name}: {what}"),
             NotLoaded::Load(error) => write!(f, "{error}"),
             NotLoaded::Throw(error) => f.write_str(error),
         }

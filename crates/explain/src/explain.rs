@@ -4,6 +4,7 @@ use crate::code::{block_names, inst_text};
 use crate::decisions::{Decision, Recorder};
 use crate::live_ranges::{LiveRange, live_ranges};
 use crate::names::{Names, VRegName};
+use crate::proof;
 use crate::rows::{Row, RowKind, rows};
 use crate::source::Graph;
 use cranelift_entity::EntityRef;
@@ -71,7 +72,7 @@ pub fn explain(func: &Function, compilers: &[Compiler]) -> Result<Explanation, C
         graph.number(&mut compiled);
         compiler.compile(&mut cx, &mut compiled, &mut module)?;
         let names = names(compiler, &cx, &compiled);
-        let solution = solution(compiler, &cx, &names, &graph, &module);
+        let solution = solution(compiler, &cx, &names, &graph, &module, &compiled);
         let explanation = explanation.get_or_insert_with(|| {
             let insts = (0..cx.code().problem.num_insts()).map(Inst::new);
             Explanation {
@@ -107,10 +108,18 @@ fn names<'a>(compiler: &'a Compiler, cx: &Context, func: &Function) -> Names<'a>
     Names { vregs, blocks: block_names(func, cx.lowering().machine_blocks()), isa: Some(compiler.isa()) }
 }
 
-fn solution(compiler: &Compiler, cx: &Context, names: &Names, graph: &Graph, module: &ModuleBuffer) -> Solution {
+fn solution(
+    compiler: &Compiler,
+    cx: &Context,
+    names: &Names,
+    graph: &Graph,
+    module: &ModuleBuffer,
+    func: &Function,
+) -> Solution {
     let (code, allocation) = (cx.code(), cx.allocation());
     let problem = &code.problem;
     let mut rows = rows(cx, names, graph, module);
+    proof::annotate(cx, func, &mut rows);
     let ranges = live_ranges(problem, allocation, &mut rows);
     let mut recorder = Recorder { names, decisions: Vec::new() };
     let mut allocator = compiler.new_allocator();

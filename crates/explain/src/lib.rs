@@ -14,6 +14,7 @@
 //! | `code.rs` | its machine instructions before allocation, with the names of the text |
 //! | `rows.rs` | one allocation, instruction by instruction: edits, assembly, bytes |
 //! | `live_ranges.rs` | live ranges of values in locations |
+//! | `proof.rs` | the proof of the emitted code, with the feature `validate` |
 //! | `decisions.rs` | decisions of the allocator, in their order |
 //! | `page.rs`, `page/` | a self-contained page |
 //! | `text.rs` | columns of text, one for each allocator |
@@ -43,6 +44,7 @@ mod names;
 mod page;
 mod plots;
 mod problem;
+mod proof;
 mod rows;
 mod source;
 mod table;

@@ -111,7 +111,7 @@ fn row(row: &Row, column: &dyn Fn(Loc) -> Value) -> Value {
         RowKind::Inst { inst, is_dropped: false } => ("inst", json!(inst.as_u32())),
         RowKind::Inst { inst, is_dropped: true } => ("elided", json!(inst.as_u32())),
         RowKind::Edit(word) => ("edit", json!(word)),
-        RowKind::More => ("more", json!(-1)),
+        RowKind::Proof | RowKind::More => ("more", json!(-1)),
     };
     let bytes: Vec<String> = row.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let places = row.places.iter().filter(|(_, loc)| !loc.is_none());

@@ -45,6 +45,8 @@ pub enum RowKind {
     },
     /// An edit of the allocator, by its kind.
     Edit(&'static str),
+    /// Places of values at the head of a block, by the proof of the emitted code, or an obligation without a proof.
+    Proof,
     /// Continuation of the previous row.
     More,
 }

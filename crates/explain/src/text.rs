@@ -179,7 +179,7 @@ struct Groups<'a> {
 impl<'a> Groups<'a> {
     fn next(&mut self) -> &'a [Row] {
         let end = self.rows.iter().position(is_common).map_or(self.rows.len(), |end| end + 1);
-        let more = self.rows[end..].iter().take_while(|row| row.kind == RowKind::More).count();
+        let more = self.rows[end..].iter().take_while(|row| matches!(row.kind, RowKind::Proof | RowKind::More)).count();
         let (group, rest) = self.rows.split_at(end + more);
         self.rows = rest;
         group

@@ -1,7 +1,7 @@
-//! Targets that judge compiled code: by the interpreter, by C, and at the edges of memory.
+//! Targets that judge compiled code: by the interpreter, by C, by proofs, and at the edges of memory.
 
 use anyhow::{Result, anyhow};
-use kingpost_difftest::{Failure, Report, abi, checked, graphs, ir, memory};
+use kingpost_difftest::{Failure, Report, abi, checked, graphs, ir, memory, validate};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -18,6 +18,8 @@ pub(crate) const TARGETS: &[Target] = &[
     Target { name: "ir-turns", percent: 0, run: ir::run_in_turns },
     Target { name: "accesses", percent: 50, run: ir::run_accesses },
     Target { name: "checked", percent: 50, run: checked::run },
+    Target { name: "validate", percent: 10, run: validate::run },
+    Target { name: "validate-strict", percent: 0, run: validate::run_strictly },
     Target { name: "graphs", percent: 20, run: graphs::run },
     Target { name: "vectors", percent: 100, run: ir::run_vectors },
     Target { name: "abi", percent: 10, run: abi::run },

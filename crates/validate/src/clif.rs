@@ -12,6 +12,7 @@
 //! terms belong to the whole function: code that folds or repeats a computation in another block needs no special
 //! treatment.
 
+use crate::parameters::Sources;
 use cranelift_entity::SecondaryMap;
 use kingpost_ir::{Block, SigRef, TrapCode, Value};
 use kingpost_smt::{Sort, Term, Terms};
@@ -136,10 +137,24 @@ pub(crate) struct BlockMeaning {
 pub(crate) struct Meaning {
     /// The term of each value that a reachable block defines.
     pub(crate) values: SecondaryMap<Value, Option<Term>>,
+    /// The values that parameters and aliases are. Such parameters have no term of their own.
+    pub(crate) sources: Sources,
     /// The meaning of each reachable block.
     pub(crate) blocks: SecondaryMap<Block, Option<BlockMeaning>>,
     /// Reachable blocks in reverse post-order.
     pub(crate) order: Vec<Block>,
+    pub(crate) repeats: Vec<Repeat>,
+}
+
+/// Bits that a block reads from memory that does not change, after another block has read them. Code need not read
+/// them again.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Repeat {
+    pub(crate) bits: Term,
+    pub(crate) again: Block,
+    /// The block that reads them first, and the blocks that define the address. At their heads, the bits are not read yet,
+    /// or are of another address.
+    pub(crate) ends: Vec<Block>,
 }
 
 /// Returns the variable of a symbol's address.

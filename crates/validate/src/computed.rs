@@ -8,7 +8,6 @@ use crate::lanes::{selects_in_memory, shuffled};
 use crate::translate::Translation;
 use cranelift_entity::EntityRef;
 use kingpost_ir::memflags::Endianness;
-use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::types::I128;
 use kingpost_ir::{Inst, InstView, Opcode, TrapCode, ValueDef};
 use kingpost_semantics::{Immediate, Operation, by_halves, outcome};
@@ -41,14 +40,10 @@ impl Translation<'_> {
                 let name = self.func.display_name(&dfg.ext_funcs[func].name).to_string();
                 Some(symbol(self.terms, &name))
             }
-            InstView::UnaryGlobalValue { global } => match &self.func.global_values[global] {
-                GlobalValueData::Symbol { name, offset, tls: false, .. } => {
-                    let name = self.func.display_name(name).to_string();
-                    let (base, offset) = (symbol(self.terms, &name), self.terms.number(64, *offset as u64 as u128));
-                    Some(self.terms.add(base, offset))
-                }
-                _ => None,
-            },
+            InstView::UnaryGlobalValue { global } if opcode == Opcode::SymbolValue => {
+                self.ty(results[0])?;
+                Some(self.global(global, results[0])?)
+            }
             _ => return self.computed(inst, opcode),
         };
         self.values[results[0]] = Some(term.ok_or(Feature::Opcode(opcode))?);
@@ -118,7 +113,7 @@ impl Translation<'_> {
     /// differs: one of x86-64 does not negate NaNs, and one of AArch64 negates the first factor.
     fn negates_elsewhere(&self, fma: Inst) -> bool {
         let dfg = &self.func.dfg;
-        let is_negated = |value| match dfg.value_def(value) {
+        let is_negated = |value| match dfg.value_def(dfg.resolve_aliases(value)) {
             ValueDef::Result(def, _) => dfg.opcode(def) == Opcode::Fneg,
             _ => false,
         };

@@ -42,6 +42,8 @@ pub(crate) struct Judge<'a> {
 const MAX_CONFLICTS: u32 = 4000;
 /// Number of random models under which terms are compared before a solver is asked.
 const MODELS: u64 = 24;
+/// Number of models under which places are compared with values.
+const SAMPLES: usize = 6;
 
 impl Judge<'_> {
     /// Returns `true` if normal forms make two terms equal, where conditions hold.
@@ -154,34 +156,66 @@ fn has_nan(evaluator: &Evaluator, operations: &[(FloatOp, Term)]) -> bool {
     operations.iter().any(|&(op, term)| evaluator.value(term).bits().is_some_and(|bits| op.is_nan(bits)))
 }
 
-/// Returns a random model of a boolean term, if one of a few is one.
-fn random_model(terms: &Terms, query: Term) -> Option<Model> {
-    let variables = terms.variables_of(&[query]);
-    let mut evaluator = Evaluator::prepare(terms, &[query]);
-    let operations = float_operations(terms, query);
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
-    for round in 0..MODELS {
+/// Random models of terms: random numbers in most rounds, and small or extreme ones in some.
+struct Random {
+    variables: Vec<Term>,
+    state: u64,
+}
+
+impl Random {
+    fn of(terms: &Terms, roots: &[Term]) -> Random {
+        Random { variables: terms.variables_of(roots), state: 0x9e37_79b9_7f4a_7c15 }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        self.state
+    }
+
+    fn model(&mut self, terms: &Terms, round: u64) -> Model {
         let mut model = Model::default();
-        for &variable in &variables {
-            let bits = random();
+        for number in 0..self.variables.len() {
+            let (variable, bits) = (self.variables[number], self.next());
             let value = match terms.sort(variable) {
                 Sort::Bool => Value::Bool(bits & 1 == 1),
-                Sort::Bits(width) => Value::Bits(corner(width, round, bits, random())),
+                Sort::Bits(width) => Value::Bits(corner(width, round, bits, self.next())),
             };
             model.set(terms.name(variable).unwrap_or_default(), value);
         }
-        evaluator.evaluate(&model);
-        if evaluator.value(query).is_true() && !has_nan(&evaluator, &operations) {
-            return Some(model);
+        model
+    }
+}
+
+/// Returns a random model of a boolean term, if one of a few is one.
+fn random_model(terms: &Terms, query: Term) -> Option<Model> {
+    let mut random = Random::of(terms, &[query]);
+    let mut evaluator = Evaluator::prepare(terms, &[query]);
+    let operations = float_operations(terms, query);
+    (0..MODELS).map(|round| random.model(terms, round)).find(|model| {
+        evaluator.evaluate(model);
+        evaluator.value(query).is_true() && !has_nan(&evaluator, &operations)
+    })
+}
+
+/// Returns the values of terms under a few random models of conditions, or under any models if none of a few is one of
+/// the conditions.
+pub(crate) fn samples(terms: &Terms, roots: &[Term], conditions: &[Term]) -> Vec<Vec<Value>> {
+    let all = [roots, conditions].concat();
+    let mut random = Random::of(terms, &all);
+    let mut evaluator = Evaluator::prepare(terms, &all);
+    let (mut inside, mut others) = (Vec::new(), Vec::new());
+    for round in 0..MODELS {
+        evaluator.evaluate(&random.model(terms, round));
+        let holds = conditions.iter().all(|&condition| evaluator.value(condition).is_true());
+        let samples = if holds { &mut inside } else { &mut others };
+        samples.push(roots.iter().map(|&root| evaluator.value(root)).collect());
+        if inside.len() == SAMPLES {
+            break;
         }
     }
-    None
+    if inside.is_empty() { others } else { inside }
 }
 
 /// Returns a number that is random in most rounds, and small or extreme in some.

@@ -18,6 +18,8 @@
 //! | `clif.rs` | the function as terms and effects |
 //! | `translate.rs` | translation of blocks |
 //! | `computed.rs` | translation of instructions without other effects than traps |
+//! | `globals.rs` | global values |
+//! | `parameters.rs` | block parameters that always have one value |
 //! | `byte_order.rs` | byte orders of accesses |
 //! | `vector.rs` | operations on floats by lanes |
 //! | `lanes.rs` | moves of lanes |
@@ -29,7 +31,8 @@
 //! | `path.rs` | a path, and the effects that its instructions perform |
 //! | `attempt.rs` | attempts at an atomic access |
 //! | `atomic.rs` | atomic accesses: instructions and loops |
-//! | `relation.rs` | places of values at a head |
+//! | `relation.rs` | places of values at a head: [`Head`] |
+//! | `guess.rs` | values in other forms |
 //! | `calls.rs` | calls and returns |
 //! | `exceptions.rs` | handlers of exceptions |
 //! | `symbols.rs` | addresses of symbols, and constants in memory |
@@ -38,6 +41,7 @@
 //! | `successors.rs` | ends of paths, and relations of the blocks that follow |
 //! | `follow.rs` | execution of a path |
 //! | `prove.rs` | the proof: [`prove`] |
+//! | `heads.rs` | places of values at heads, as text |
 //! | `conditions.rs` | conditions of paths, and what terms decide under them |
 //! | `equal.rs` | equality of terms: normal forms, models, a search, a solver |
 //! | `error.rs` | verdicts and their reasons |
@@ -60,10 +64,14 @@ mod exceptions;
 mod float;
 mod follow;
 mod frame;
+mod globals;
+mod guess;
+mod heads;
 mod input;
 mod lanes;
 mod live;
 mod machine;
+mod parameters;
 mod path;
 mod prove;
 mod relation;
@@ -77,4 +85,5 @@ mod vector;
 pub use equal::Decisions;
 pub use error::{Fault, Feature, Finding, Verdict};
 pub use input::{Code, ContextPlace, Handler, Machine, Relocation, RelocationKind, Symbol};
-pub use prove::{Report, prove};
+pub use prove::{Report, prove, prove_with_heads};
+pub use relation::Head;

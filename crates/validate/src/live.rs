@@ -4,9 +4,12 @@
 //! value has it as an operand: code may compute a value again from its operands. Cost: the number of needed values of
 //! all blocks.
 
+use crate::clif::Repeat;
 use crate::error::Feature;
+use crate::parameters::Sources;
 use cranelift_entity::SecondaryMap;
 use kingpost_ir::{Block, Function, Value, ValueDef};
+use kingpost_smt::Term;
 
 /// Maximum number of pairs of a block and a needed value.
 const MAX_PAIRS: usize = 1 << 22;
@@ -15,15 +18,13 @@ const MAX_PAIRS: usize = 1 << 22;
 ///
 /// # Errors
 /// If there are too many.
-pub(crate) fn needed(func: &Function, order: &[Block]) -> Result<SecondaryMap<Block, Vec<Value>>, Feature> {
+pub(crate) fn needed(
+    func: &Function,
+    sources: &Sources,
+    order: &[Block],
+) -> Result<SecondaryMap<Block, Vec<Value>>, Feature> {
     let dfg = &func.dfg;
-    let mut predecessors: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
-    for &block in order {
-        let Some(last) = func.layout.last_inst(block) else { continue };
-        for destination in dfg.branch_destinations(last) {
-            predecessors[destination.block].push(block);
-        }
-    }
+    let predecessors = predecessors(func, order);
     let defining = |value: Value| match dfg.value_def(value) {
         ValueDef::Result(inst, _) => func.layout.inst_block(inst),
         ValueDef::Param(block, _) => Some(block),
@@ -36,7 +37,7 @@ pub(crate) fn needed(func: &Function, order: &[Block]) -> Result<SecondaryMap<Bl
     for &block in order {
         for inst in func.layout.block_insts(block) {
             dfg.for_each_use(inst, |value| {
-                let list = &mut uses[dfg.resolve_aliases(value)];
+                let list = &mut uses[sources.resolve(func, value)];
                 if list.last() != Some(&block) {
                     list.push(block);
                 }
@@ -56,7 +57,7 @@ pub(crate) fn needed(func: &Function, order: &[Block]) -> Result<SecondaryMap<Bl
         let home = defining(value);
         work.extend(std::mem::take(&mut uses[value]));
         let operands: Vec<Value> = match dfg.value_def(value) {
-            ValueDef::Result(inst, _) => dfg.inst_args(inst).iter().map(|&arg| dfg.resolve_aliases(arg)).collect(),
+            ValueDef::Result(inst, _) => dfg.inst_args(inst).iter().map(|&arg| sources.resolve(func, arg)).collect(),
             _ => Vec::new(),
         };
         while let Some(block) = work.pop() {
@@ -85,4 +86,49 @@ pub(crate) fn needed(func: &Function, order: &[Block]) -> Result<SecondaryMap<Bl
         needed[block].sort_unstable();
     }
     Ok(needed)
+}
+
+/// Returns the bits of memory that does not change which may be needed at the head of each block, because a block that is
+/// reached from there reads them again.
+///
+/// # Errors
+/// If there are too many.
+pub(crate) fn needed_bits(
+    func: &Function,
+    order: &[Block],
+    repeats: &[Repeat],
+) -> Result<SecondaryMap<Block, Vec<Term>>, Feature> {
+    let mut needed: SecondaryMap<Block, Vec<Term>> = SecondaryMap::new();
+    if repeats.is_empty() {
+        return Ok(needed);
+    }
+    let (mut repeats, predecessors, mut pairs) = (repeats.to_vec(), predecessors(func, order), 0);
+    repeats.sort_unstable();
+    for Repeat { bits, again, ends } in repeats {
+        let mut work = vec![again];
+        while let Some(block) = work.pop() {
+            if ends.contains(&block) || needed[block].last() == Some(&bits) {
+                continue;
+            }
+            needed[block].push(bits);
+            pairs += 1;
+            if pairs > MAX_PAIRS {
+                return Err(Feature::Size);
+            }
+            work.extend(&predecessors[block]);
+        }
+    }
+    Ok(needed)
+}
+
+/// Returns the predecessors of blocks, once for each edge.
+fn predecessors(func: &Function, order: &[Block]) -> SecondaryMap<Block, Vec<Block>> {
+    let mut predecessors: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
+    for &block in order {
+        let Some(last) = func.layout.last_inst(block) else { continue };
+        for destination in func.dfg.branch_destinations(last) {
+            predecessors[destination.block].push(block);
+        }
+    }
+    predecessors
 }

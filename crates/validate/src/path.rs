@@ -217,7 +217,9 @@ impl Step<'_, '_> {
     /// different codes. Loads of memory that does not change and that cannot trap change places with all effects.
     fn find_load(&mut self, address: Term, width: u32) -> Option<(usize, Load)> {
         let fits = |terms: &Terms, load: &Load| terms.width(load.bits) == width;
-        let mut candidates = Vec::new();
+        // Of equal loads, code may perform the one whose trap it lists, and omit another that cannot trap.
+        let listed = self.around.traps(self.offset).next();
+        let (mut candidates, mut same) = (Vec::new(), None);
         let mut passes = true;
         // The trap codes of loads that have not been performed.
         let mut passed: Vec<TrapCode> = Vec::new();
@@ -232,10 +234,14 @@ impl Step<'_, '_> {
                         Some(code) => passes && passed.iter().all(|&other| other == code),
                     };
                     if may_move && fits(self.terms, load) {
-                        if load.address == address {
+                        if load.address == address && load.trap == listed {
                             return Some((index, load.clone()));
                         }
-                        candidates.push((index, load.clone()));
+                        if load.address == address {
+                            same.get_or_insert((index, load.clone()));
+                        } else {
+                            candidates.push((index, load.clone()));
+                        }
                     }
                     passed.extend(load.trap);
                 }
@@ -246,6 +252,9 @@ impl Step<'_, '_> {
                 }
                 Effect::Store { .. } | Effect::Call(_) | Effect::Atomic(_) | Effect::Fence => passes = false,
             }
+        }
+        if same.is_some() {
+            return same;
         }
         candidates.into_iter().find(|(_, load)| {
             let decision = self.judge.equal(self.terms, self.conditions, load.address, address);

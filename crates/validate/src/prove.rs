@@ -14,7 +14,7 @@ use crate::frame::Frame;
 use crate::input::Code;
 use crate::machine::Decoded;
 use crate::path::{Failure, Path, Progress, Surroundings};
-use crate::relation::Relation;
+use crate::relation::{Head, Relation};
 use cranelift_entity::SecondaryMap;
 use kingpost_ir::signature::ArgumentExtension;
 use kingpost_ir::{Block, Function};
@@ -42,22 +42,61 @@ pub struct Report {
 /// Proves that `code` means what `func` means. With a solver, it decides the obligations that terms do not, each within
 /// a limit of processor time.
 pub fn prove(func: &Function, code: &Code<'_>, solver: Option<(&mut Solver, Duration)>) -> Report {
+    prove_and_see(func, code, solver, |_| {})
+}
+
+/// Proves code like [`prove`]. Also returns the places of values at the heads of blocks, as far as the proof came.
+pub fn prove_with_heads(
+    func: &Function,
+    code: &Code<'_>,
+    solver: Option<(&mut Solver, Duration)>,
+) -> (Report, Vec<Head>) {
+    let mut heads = Vec::new();
+    let report = prove_and_see(func, code, solver, |proof| heads = proof.heads());
+    (report, heads)
+}
+
+/// Proves code like [`prove`], and calls `see` at the end of the proof, if it began.
+fn prove_and_see(
+    func: &Function,
+    code: &Code<'_>,
+    solver: Option<(&mut Solver, Duration)>,
+    mut see: impl FnMut(&mut Proof<'_, '_>),
+) -> Report {
     let mut judge = Judge { solver, decisions: Decisions::default() };
     let mut terms = Terms::for_code();
-    let mut instructions = 0;
-    let verdict = match Proof::new(func, code, &mut terms, &mut judge) {
-        Ok(mut proof) => {
-            let result = proof.run();
-            instructions = proof.instructions;
-            match result {
-                Ok(()) => Verdict::Proved,
-                Err(Stopped::Feature(feature)) => Verdict::OutOfScope(feature),
-                Err(Stopped::Failure(place, failure)) => proof.verdict(place, failure),
-            }
-        }
-        Err(feature) => Verdict::OutOfScope(feature),
-    };
+    let mut attempt = |is_thorough| attempt(func, code, &mut terms, &mut judge, is_thorough, &mut see);
+    let (mut verdict, mut instructions) = attempt(false);
+    if matches!(verdict, Verdict::NotProved(_)) {
+        let before = instructions;
+        (verdict, instructions) = attempt(true);
+        instructions += before;
+    }
     Report { verdict, decisions: judge.decisions, instructions }
+}
+
+/// Proves code, and calls `see` at the end of the proof, if it began. A thorough proof looks for values in other forms.
+/// Returns the verdict, and the number of instructions on all paths.
+fn attempt(
+    func: &Function,
+    code: &Code<'_>,
+    terms: &mut Terms,
+    judge: &mut Judge<'_>,
+    is_thorough: bool,
+    see: &mut impl FnMut(&mut Proof<'_, '_>),
+) -> (Verdict, u64) {
+    let mut proof = match Proof::new(func, code, terms, judge) {
+        Ok(proof) => Proof { is_thorough, ..proof },
+        Err(feature) => return (Verdict::OutOfScope(feature), 0),
+    };
+    let result = proof.run();
+    see(&mut proof);
+    let verdict = match result {
+        Ok(()) => Verdict::Proved,
+        Err(Stopped::Feature(feature)) => Verdict::OutOfScope(feature),
+        Err(Stopped::Failure(place, failure)) => proof.verdict(place, failure),
+    };
+    (verdict, proof.instructions)
 }
 
 /// Origin of a path: the entry of the function, or the head of a block.
@@ -118,6 +157,8 @@ pub(crate) struct Proof<'a, 'j> {
     pub(crate) entry_frame: Frame,
     pub(crate) return_address: Term,
     pub(crate) instructions: u64,
+    /// Whether values are looked for in other forms.
+    pub(crate) is_thorough: bool,
 }
 
 impl Proof<'_, '_> {

@@ -8,6 +8,7 @@
 //! equal, so one is substituted for the other.
 
 use crate::frame::Frame;
+use kingpost_ir::Block;
 use kingpost_machine_semantics::State;
 use kingpost_smt::{Node, Op, Substitution, Term, Terms};
 
@@ -19,6 +20,16 @@ pub(crate) enum Place {
     Vector(usize, usize),
     /// Memory of the frame: offset from the stack pointer at the entry, and number of bytes.
     Frame(i64, i64),
+}
+
+impl Place {
+    /// Returns the number of bits of the place.
+    pub(crate) fn bits(self) -> u32 {
+        match self {
+            Place::General(_) | Place::Vector(..) => 64,
+            Place::Frame(_, bytes) => 8 * bytes as u32,
+        }
+    }
 }
 
 /// A value in the low bits of a place.
@@ -36,7 +47,7 @@ pub(crate) struct Fact {
 
 impl Fact {
     /// Returns the fact that `content`, whose low bits are `value`, holds the value called `name`.
-    fn of(terms: &mut Terms, name: Term, value: Term, content: Term) -> Fact {
+    pub(crate) fn of(terms: &mut Terms, name: Term, value: Term, content: Term) -> Fact {
         let (width, all) = (terms.width(value), terms.width(content));
         let zero = terms.zero_extend(value, all) == content;
         let sign = terms.sign_extend(value, all) == content;
@@ -45,6 +56,17 @@ impl Fact {
             terms.zero_extend(word, 64) == content
         };
         Fact { value: name, zero, sign, sign_32 }
+    }
+
+    /// Returns how a place of `all` bits holds the value, as the end of the place's name.
+    pub(crate) fn extension(self, terms: &Terms, all: u32) -> &'static str {
+        match self {
+            _ if terms.width(self.value) == all => "",
+            Fact { zero: true, .. } => " (zero-extended)",
+            Fact { sign: true, .. } => " (sign-extended)",
+            Fact { sign_32: true, .. } => " (sign-extended to 32 bits)",
+            _ => " (low bits)",
+        }
     }
 
     /// Returns the fact without the extensions that `other` lacks.
@@ -76,6 +98,19 @@ impl Fact {
     }
 }
 
+/// The head of a block, and what the proof knows there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Head {
+    /// The block.
+    pub block: Block,
+    /// Offset of its code, in bytes from the start of the function.
+    pub offset: u32,
+    /// Values, or halves of values of 128 bits, with each place that holds them, in the order of the values:
+    /// `("v1", "rdi")`, `("v2.high", "frame[-16]")`. Offsets in the frame are in bytes from the stack pointer at the
+    /// entry.
+    pub places: Vec<(String, String)>,
+}
+
 /// Facts about the places at a head. No list is empty.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Relation {
@@ -104,7 +139,12 @@ const INVARIANT_DEPTH: u32 = 4;
 
 /// Returns the places of a state and a frame with their contents. Longer parts of the frame are places of eight bytes,
 /// because values of 128 bits have a place for each half.
-fn contents(terms: &mut Terms, generals: usize, vectors: usize, state: &State, frame: &Frame) -> Vec<(Place, Term)> {
+pub(crate) fn contents(
+    terms: &mut Terms,
+    (generals, vectors): (usize, usize),
+    state: &State,
+    frame: &Frame,
+) -> Vec<(Place, Term)> {
     let mut all: Vec<(Place, Term)> =
         (0..generals).map(|number| (Place::General(number), state.general[number])).collect();
     for number in 0..vectors {
@@ -125,7 +165,7 @@ impl Relation {
     /// Returns all facts that hold on a path that arrives with this state and frame.
     pub(crate) fn propose(
         terms: &mut Terms,
-        (generals, vectors): (usize, usize),
+        registers: (usize, usize),
         state: &State,
         frame: &Frame,
         needed: &[Needed],
@@ -137,7 +177,7 @@ impl Relation {
         widths.sort_unstable();
         widths.dedup();
         let mut places = Vec::new();
-        for (place, content) in contents(terms, generals, vectors, state, frame) {
+        for (place, content) in contents(terms, registers, state, frame) {
             let mut facts = Vec::new();
             if is_invariant(terms, content, INVARIANT_DEPTH) {
                 facts.push(Fact { value: content, zero: true, sign: true, sign_32: true });
@@ -157,6 +197,19 @@ impl Relation {
             }
         }
         Relation { places }
+    }
+
+    /// Returns `true` if a value is in a place.
+    pub(crate) fn has(&self, name: Term) -> bool {
+        self.places.iter().any(|(_, facts)| facts.iter().any(|fact| fact.value == name))
+    }
+
+    /// Adds a fact that holds on the first path.
+    pub(crate) fn add(&mut self, place: Place, fact: Fact) {
+        match self.places.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, facts)) => facts.push(fact),
+            None => self.places.push((place, vec![fact])),
+        }
     }
 
     /// Drops the facts that do not hold on a path that arrives with this state and frame. `value` returns the term of

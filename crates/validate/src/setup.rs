@@ -133,9 +133,11 @@ impl<'a, 'j> Proof<'a, 'j> {
             return Err(Feature::Preamble("a stack slot beside a tail call with more arguments"));
         }
         let mut needed: SecondaryMap<Block, Vec<Term>> = SecondaryMap::new();
-        let values = live::needed(func, &meaning.order)?;
+        let values = live::needed(func, &meaning.sources, &meaning.order)?;
+        let bits = live::needed_bits(func, &meaning.order, &meaning.repeats)?;
         for &block in &meaning.order {
-            let known = values[block].iter().filter_map(|&value| meaning.values[value]);
+            let known =
+                values[block].iter().filter_map(|&value| meaning.values[value]).chain(bits[block].iter().copied());
             let mut names: Vec<Term> = known.flat_map(|value| parts(terms, value)).collect();
             names.sort_unstable();
             names.dedup();
@@ -173,6 +175,7 @@ impl<'a, 'j> Proof<'a, 'j> {
             entry_frame,
             return_address,
             instructions: 0,
+            is_thorough: false,
         };
         proof.find_heads();
         Ok(proof)

@@ -8,7 +8,7 @@ use crate::path::{Failure, Path, distance, pass_over};
 use crate::prove::{End, Origin, Proof, Stop};
 use crate::relation::{Needed, Relation};
 use kingpost_ir::Block;
-use kingpost_smt::{Substitution, Term};
+use kingpost_smt::{Sort, Substitution, Term};
 use std::collections::BTreeSet;
 
 impl Proof<'_, '_> {
@@ -198,25 +198,56 @@ impl Proof<'_, '_> {
         depth: usize,
     ) -> Result<(), Stop> {
         let mut substitution = Substitution::new(replaced.iter().copied());
-        let parameters: Vec<Term> =
-            self.func.dfg.block_params(edge.block).iter().filter_map(|&value| self.meaning.values[value]).collect();
-        let passed: Vec<Term> = edge.arguments.iter().map(|&term| substitution.apply(self.terms, term)).collect();
-        let parameters: Vec<Term> = parameters.into_iter().flat_map(|value| parts(self.terms, value)).collect();
-        let passed: Vec<Term> = passed.into_iter().flat_map(|value| parts(self.terms, value)).collect();
+        let (mut parameters, mut passed) = (Vec::new(), Vec::new());
+        for (&parameter, &argument) in self.func.dfg.block_params(edge.block).iter().zip(&edge.arguments) {
+            if self.meaning.sources.is_constant(parameter) {
+                continue;
+            }
+            let Some(parameter) = self.meaning.values[parameter] else { continue };
+            let argument = substitution.apply(self.terms, argument);
+            parameters.extend(parts(self.terms, parameter));
+            passed.extend(parts(self.terms, argument));
+        }
         replaced.retain(|(variable, _)| !parameters.contains(variable));
         replaced.extend(parameters.into_iter().zip(passed));
         match self.heads[edge.block] {
             Some(offset) if end == End::Head(offset) => self.arrive(path, edge.block, &replaced, work),
-            Some(_) => Err(Failure::from(Fault::Successor).into()),
-            None => {
-                if depth > self.meaning.order.len() {
-                    return Err(Failure::from(Fault::Successor).into());
-                }
-                let meaning = self.meaning.blocks[edge.block].as_ref().filter(|meaning| meaning.effects.is_empty());
-                let exit = meaning.ok_or(Failure::from(Fault::Successor))?.exit.clone();
-                self.leave(path, &exit, replaced, end, work, depth + 1)
+            _ => self.pass_through(path, edge.block, replaced, end, work, depth),
+        }
+    }
+
+    /// Passes through a block that code need not execute: its only effects are loads that cannot trap. Their bits are
+    /// unknown.
+    fn pass_through(
+        &mut self,
+        path: &Path,
+        block: Block,
+        mut replaced: Vec<(Term, Term)>,
+        end: End,
+        work: &mut BTreeSet<Origin>,
+        depth: usize,
+    ) -> Result<(), Stop> {
+        let elsewhere = || Failure::from(Fault::Successor);
+        if depth > self.meaning.order.len() {
+            return Err(elsewhere().into());
+        }
+        let meaning = self.meaning.blocks[block].as_ref().ok_or_else(elsewhere)?;
+        let mut loads = Vec::new();
+        for effect in &meaning.effects {
+            match effect {
+                Effect::Load(load) if load.trap.is_none() => loads.push(load.bits),
+                _ => return Err(elsewhere().into()),
             }
         }
+        let exit = meaning.exit.clone();
+        for (number, bits) in loads.into_iter().enumerate() {
+            // The variable has the bits of an earlier execution of the block.
+            let (name, width) = (format!("?{block}:{depth}:{number}"), self.terms.width(bits));
+            let unknown = self.terms.var(&name, Sort::Bits(width));
+            replaced.retain(|&(variable, _)| variable != bits);
+            replaced.push((bits, unknown));
+        }
+        self.leave(path, &exit, replaced, end, work, depth + 1)
     }
 
     /// Updates the relation of a block with a path that arrives at its head.
@@ -237,7 +268,10 @@ impl Proof<'_, '_> {
                     .collect();
                 let machine = self.around.code.machine;
                 let registers = (machine.generals(), machine.vectors());
-                let relation = Relation::propose(self.terms, registers, &path.state, &path.frame, &needed);
+                let mut relation = Relation::propose(self.terms, registers, &path.state, &path.frame, &needed);
+                if self.is_thorough {
+                    self.guess(path, registers, &needed, &mut relation);
+                }
                 self.relations[block] = Some(relation);
                 true
             }

@@ -1,10 +1,13 @@
 //! Translation of blocks: their effects and exits.
 
 use crate::byte_order::{changed, in_order, lanes_in_order};
-use crate::clif::{Atomic, AtomicKind, BlockMeaning, Call, Edge, Effect, Exit, Load, Meaning, parts, symbol, variable};
+use crate::clif::{
+    Atomic, AtomicKind, BlockMeaning, Call, Edge, Effect, Exit, Load, Meaning, Repeat, parts, symbol, variable,
+};
 use crate::error::Feature;
 use crate::input::Code;
 use crate::lanes::{widened, widening_load};
+use crate::parameters::Sources;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::instruction::BlockArgKind;
 use kingpost_ir::memflags::MemFlags;
@@ -58,13 +61,22 @@ pub(crate) fn meaning(
         func,
         code,
         slots,
+        sources: Sources::of(func, &order),
         values: SecondaryMap::new(),
+        current: None,
         effects: Vec::new(),
         unchanging: BTreeMap::new(),
+        repeats: Vec::new(),
+        definitions: Vec::new(),
     };
     let mut blocks = SecondaryMap::new();
     for &block in &order {
+        translation.current = Some(block);
         for (number, &parameter) in func.dfg.block_params(block).iter().enumerate() {
+            if translation.sources.is_constant(parameter) {
+                translation.ty(parameter)?;
+                continue;
+            }
             translation.variable(parameter, "v")?;
             // No edge leads to the entry, so its parameters are always the arguments.
             if Some(block) == func.layout.entry_block() {
@@ -74,7 +86,9 @@ pub(crate) fn meaning(
         let exit = translation.block(block)?;
         blocks[block] = Some(BlockMeaning { effects: std::mem::take(&mut translation.effects), exit });
     }
-    Ok(Meaning { values: translation.values, blocks, order })
+    let repeats = translation.repeats();
+    let Translation { sources, values, .. } = translation;
+    Ok(Meaning { values, sources, blocks, order, repeats })
 }
 
 pub(crate) struct Translation<'a> {
@@ -82,11 +96,19 @@ pub(crate) struct Translation<'a> {
     pub(crate) func: &'a Function,
     pub(crate) code: &'a Code<'a>,
     pub(crate) slots: &'a [Term],
+    sources: Sources,
     pub(crate) values: SecondaryMap<Value, Option<Term>>,
+    current: Option<Block>,
     /// Effects of the current block.
     pub(crate) effects: Vec<Effect>,
-    /// The bits at each address, and of each width, in memory that does not change.
-    unchanging: BTreeMap<(Term, u32), Term>,
+    /// The bits at each address, and of each width, in memory that does not change, with the block that reads them
+    /// first.
+    unchanging: BTreeMap<(Term, u32), (Term, Option<Block>)>,
+    /// Bits that a block reads from memory that does not change, with their address, the block that reads them first, and
+    /// the block.
+    repeats: Vec<(Term, Term, Block, Block)>,
+    /// Variables, or pairs of them, with the blocks that define them.
+    definitions: Vec<(Term, Block)>,
 }
 
 impl Translation<'_> {
@@ -109,13 +131,37 @@ impl Translation<'_> {
     /// Makes a value a variable.
     fn variable(&mut self, value: Value, prefix: &str) -> Result<Term, Feature> {
         let width = self.ty(value)?.bits();
-        let term = variable(self.terms, &format!("{prefix}{}", value.index()), width);
+        let term = self.defined(&format!("{prefix}{}", value.index()), width);
         self.values[value] = Some(term);
         Ok(term)
     }
 
+    /// Returns a variable that the current block defines.
+    fn defined(&mut self, name: &str, width: u32) -> Term {
+        let term = variable(self.terms, name, width);
+        self.definitions.extend(self.current.map(|block| (term, block)));
+        term
+    }
+
+    /// Returns the bits that a block reads again, each with the blocks at whose heads it has other or no bits.
+    fn repeats(&mut self) -> Vec<Repeat> {
+        if self.repeats.is_empty() {
+            return Vec::new();
+        }
+        let mut homes: BTreeMap<Term, Block> = BTreeMap::new();
+        for &(term, block) in &self.definitions {
+            homes.extend(self.terms.variables_of(&[term]).into_iter().map(|variable| (variable, block)));
+        }
+        let repeats = self.repeats.iter().map(|&(bits, address, first, again)| {
+            let variables = self.terms.variables_of(&[address]);
+            let ends = variables.iter().filter_map(|variable| homes.get(variable).copied()).chain([first]).collect();
+            Repeat { bits, again, ends }
+        });
+        repeats.collect()
+    }
+
     pub(crate) fn value(&self, value: Value) -> Term {
-        let value = self.func.dfg.resolve_aliases(value);
+        let value = self.sources.resolve(self.func, value);
         self.values[value].expect("definitions dominate uses")
     }
 
@@ -239,7 +285,7 @@ impl Translation<'_> {
         self.plus(base, offset.into())
     }
 
-    fn plus(&mut self, address: Term, offset: i64) -> Term {
+    pub(crate) fn plus(&mut self, address: Term, offset: i64) -> Term {
         let offset = self.terms.number(64, offset as u64 as u128);
         self.terms.add(address, offset)
     }
@@ -254,23 +300,40 @@ impl Translation<'_> {
             None => (bits_of(access_bits)?, bits_of(lane_bits)?),
         };
         let address = self.address(addr, offset);
-        let known = self.unchanging.get(&(address, width)).copied().filter(|_| flags.readonly());
-        let bits = known.unwrap_or_else(|| variable(self.terms, &format!("m{}", result.index()), width));
-        if flags.readonly() {
-            self.unchanging.insert((address, width), bits);
-        }
+        let bits = self.read(address, width, flags, &format!("m{}", result.index()));
         let value = lanes_in_order(self.terms, flags, lane, bits);
         self.values[result] = match widening {
             Some((narrow, is_signed)) => Some(widened(self.terms, narrow, is_signed, value)),
             None => loaded(self.terms, opcode, ty, value),
         };
+        Ok(())
+    }
+
+    /// Adds a load, and returns its bits: the variable `name`, or bits of memory that does not change and was read
+    /// before.
+    pub(crate) fn read(&mut self, address: Term, width: u32, flags: MemFlags, name: &str) -> Term {
+        let known = self.unchanging.get(&(address, width)).copied().filter(|_| flags.readonly());
+        let bits = match known {
+            Some((bits, first)) => {
+                if let (Some(first), Some(again)) = (first, self.current)
+                    && first != again
+                {
+                    self.repeats.push((bits, address, first, again));
+                }
+                bits
+            }
+            None => self.defined(name, width),
+        };
+        if flags.readonly() && known.is_none() {
+            self.unchanging.insert((address, width), (bits, self.current));
+        }
         for (number, bits) in parts(self.terms, bits).into_iter().enumerate() {
             let address = self.plus(address, 8 * number as i64);
             let (readonly, aligned) = (flags.readonly(), flags.aligned());
             let load = Load { address, bits, trap: flags.trap_code(), readonly, aligned };
             self.effects.push(Effect::Load(load));
         }
-        Ok(())
+        bits
     }
 
     /// Adds an atomic access. `new` returns the bits that it writes over the old ones.
@@ -286,7 +349,7 @@ impl Translation<'_> {
         let results = dfg.inst_results(inst);
         let value = results.first().or(dfg.inst_args(inst).first()).expect("an access has a value");
         let width = self.ty(dfg.resolve_aliases(*value))?.bits();
-        let old = variable(self.terms, &format!("m:{}", inst.index()), width);
+        let old = self.defined(&format!("m:{}", inst.index()), width);
         for &result in results {
             self.values[result] = Some(in_order(self.terms, flags, old));
         }

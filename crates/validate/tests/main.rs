@@ -6,6 +6,7 @@ mod exceptions;
 mod faults;
 mod functions;
 mod policies;
+mod references;
 mod results;
 mod terms;
 mod vectors;

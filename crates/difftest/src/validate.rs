@@ -1,0 +1,208 @@
+//! Generated programs whose emitted code is proved, for both machines, by every allocator, at the levels `none` and
+//! `speed`: no code is called, and no operands are guessed.
+//!
+//! z3, if it is installed, decides the obligations that terms do not. A refuted function is a failure, and for
+//! [`run_strictly`] so is one without a proof, which [`run`] counts by the obligation. Functions with features that the
+//! validator does not know are counted by feature.
+
+use crate::failure::{Failure, Report};
+use crate::native::{Compiled, Lane, NotLoaded, needs_frame_pointers, settings};
+use kingpost_codegen::settings::{ValidateCode, ValidateFailure};
+use kingpost_codegen::{ALLOCATORS, OptLevel, Settings};
+use kingpost_ir::Function;
+use kingpost_smt::{Backend, Solver};
+use kingpost_testgen::ir::{Program, generate, generate_accesses, generate_vectors, shrink};
+use kingpost_validate::{Verdict, prove};
+use std::fmt::Write;
+use std::ops::Range;
+use std::time::Duration;
+
+/// Machine and optimization level of a seed, in turns.
+const TURNS: [(&str, OptLevel); 4] = [
+    ("x86_64", OptLevel::None),
+    ("aarch64", OptLevel::None),
+    ("x86_64", OptLevel::Speed),
+    ("aarch64", OptLevel::Speed),
+];
+/// Generators, in turns of as many seeds as there are machines and levels.
+const GENERATORS: [fn(u64) -> Program; 3] = [generate, generate_accesses, generate_vectors];
+
+/// Limit of the solver's processor time for one obligation.
+const SOLVER_LIMIT: Duration = Duration::from_millis(200);
+
+/// Compiles the programs of `seeds`, each for one machine at one level in turns, with every allocator, and proves the
+/// code. Counts functions without a proof by the obligation.
+///
+/// # Errors
+/// The first program with a function whose code is refuted, or that does not compile although it is supported; shrunken.
+pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
+    prove_all(seeds, false)
+}
+
+/// Proves the code of all functions of [`run`].
+///
+/// # Errors
+/// The errors of [`run`], and the first program with a function without a proof.
+pub fn run_strictly(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
+    prove_all(seeds, true)
+}
+
+fn prove_all(seeds: Range<u64>, is_strict: bool) -> Result<Report, Box<Failure>> {
+    let mut report = Report::default();
+    let mut lanes: Vec<Vec<Lane>> = TURNS.iter().map(|&(machine, level)| all(machine, level)).collect();
+    let mut prover = Prover::new(is_strict);
+    for seed in seeds {
+        let turns = lanes.len() as u64;
+        let program = GENERATORS[(seed / turns) as usize % GENERATORS.len()](seed);
+        for lane in &mut lanes[(seed % turns) as usize] {
+            if let Some(what) = prover.error(lane, &program.functions, &mut report) {
+                return Err(prover.failure(seed, &program, lane, &what));
+            }
+        }
+        report.cases += 1;
+    }
+    Ok(report)
+}
+
+/// Returns a compiler for every allocator. Its code is proved by terms.
+fn all(machine: &str, opt_level: OptLevel) -> Vec<Lane> {
+    let triple = format!("{machine}-unknown-linux-gnu").parse().expect("a known triple");
+    let lanes = ALLOCATORS.iter().map(|&(allocator, _)| {
+        let settings = settings(allocator).with(|settings| {
+            settings.opt_level = opt_level;
+            settings.verify_each = false;
+            settings.validate_code = ValidateCode::Terms;
+            settings.validate_failure = ValidateFailure::Report;
+        });
+        Lane::with_settings(&triple, allocator, settings, Vec::new())
+    });
+    lanes.collect()
+}
+
+/// The solver for what terms do not decide.
+struct Prover {
+    solver: Option<Solver>,
+    /// Whether a function without a proof is a failure.
+    is_strict: bool,
+}
+
+impl Prover {
+    fn new(is_strict: bool) -> Prover {
+        Prover { solver: Backend::Z3.is_installed().then(|| Solver::new(Backend::Z3)), is_strict }
+    }
+
+    /// Reports a failure to compile or prove these functions.
+    fn error(&mut self, lane: &mut Lane, functions: &[Function], report: &mut Report) -> Option<String> {
+        match lane.compile_each(functions, |compiled| self.judge(compiled, report)) {
+            Ok(_) => None,
+            Err(NotLoaded::Compile(_, error)) if error.is_unsupported() => {
+                report.skip(error);
+                None
+            }
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// Judges a compiled function by the report of its compilation, or else by the solver.
+    fn judge(&mut self, compiled: &Compiled<'_>, report: &mut Report) -> Result<(), NotLoaded> {
+        let Compiled { compiler, cx, func, module } = *compiled;
+        let mut verdict = cx.proof().expect("proofs are on").verdict.clone();
+        if let (Verdict::NotProved(_), Some(solver)) = (&verdict, &mut self.solver) {
+            let view = module.function(module.len() - 1);
+            let code = compiler.code_to_prove(cx, func, &view);
+            verdict = prove(func, &code, Some((solver, SOLVER_LIMIT))).verdict;
+        }
+        let is_decided = self.is_strict && self.solver.is_some();
+        match verdict {
+            Verdict::Proved => report.functions += 1,
+            Verdict::OutOfScope(feature) => report.skip(format_args!("out of scope: {feature}")),
+            Verdict::NotProved(finding) if !is_decided => report.skip(format_args!("not proved: {}", finding.fault)),
+            verdict @ (Verdict::NotProved(_) | Verdict::Refuted(_)) => {
+                return Err(NotLoaded::Proof(func.name.to_string(), format!("the emitted code is {verdict}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the program, shrunken as far as an error of the same kind remains.
+    fn failure(&mut self, seed: u64, program: &Program, lane: &mut Lane, what: &str) -> Box<Failure> {
+        let is_refuted = |what: &str| what.contains("is refuted");
+        let mut again = |functions: &[Function]| {
+            let error = self.error(lane, functions, &mut Report::default());
+            error.filter(|error| is_refuted(error) == is_refuted(what))
+        };
+        let small = shrink(program, |candidate| again(&candidate.functions).is_some());
+        let what = again(&small.functions).unwrap_or_else(|| what.into());
+        let target = if self.is_strict { "validate-strict" } else { "validate" };
+        let what = format!("{what}\nrepeat with: make fuzz TARGET={target} N=1 SEED={seed}");
+        let Settings { regalloc_algorithm, opt_level, .. } = lane.compiler().settings();
+        let mut text = "test compile\nset enable_multi_ret_implicit_sret\nset enable_llvm_abi_extensions\n".to_string();
+        if needs_frame_pointers(&small.functions) {
+            text += "set preserve_frame_pointers\n";
+        }
+        // Writing to a string does not fail.
+        let _ =
+            writeln!(text, "set is_pic=false\nset validate_code=solver\nset regalloc_algorithm={regalloc_algorithm}");
+        let _ = writeln!(text, "set opt_level={opt_level}\ntarget {}", lane.architecture);
+        small.functions.iter().rev().for_each(|function| text += &format!("\n{function}"));
+        Box::new(Failure { seed, what, text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_codegen::{AllocatorFactory, allocator};
+    use kingpost_ir::cranelift_entity::EntityRef;
+    use kingpost_regalloc::{AllocError, Allocation, Allocator, Inst, Kind, MachineEnv, Problem};
+    use std::sync::Arc;
+
+    #[test]
+    fn smoke() {
+        let report = run(0..24).unwrap_or_else(|failure| panic!("{failure}"));
+        assert!(report.cases == 24 && report.functions > 100, "{report}");
+    }
+
+    /// An allocator that exchanges the locations of the two operands of each instruction with two uses and a def.
+    struct Exchanging(Box<dyn Allocator>);
+
+    impl Allocator for Exchanging {
+        fn name(&self) -> &'static str {
+            "exchanging"
+        }
+
+        fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
+            self.0.allocate(problem, env, out)?;
+            for inst in (0..problem.num_insts()).map(Inst::new) {
+                let kinds: Vec<Kind> = problem.operands(inst).iter().map(|operand| operand.kind()).collect();
+                if kinds == [Kind::Def, Kind::Use, Kind::Use] {
+                    let start = problem.operand_range(inst).start;
+                    out.locs.swap(start + 1, start + 2);
+                }
+            }
+            Ok(())
+        }
+    }
+
+    /// Checks that faults of an allocator are found, and shrunken.
+    #[test]
+    fn planted_faults_are_found() {
+        let ssa = allocator("ssa").expect("it exists");
+        let factory: AllocatorFactory = Arc::new(move || Box::new(Exchanging(ssa())));
+        let mut lane = all("aarch64", OptLevel::None).remove(0).with_allocator(&factory);
+        let (mut prover, mut found) = (Prover::new(true), Vec::new());
+        for seed in 0..20 {
+            let program = generate(seed);
+            let error = prover.error(&mut lane, &program.functions, &mut Report::default());
+            found.extend(error.map(|what| (seed, program, what)));
+        }
+        assert!(found.len() > 4, "{} of 20", found.len());
+        let (seed, program, what) = &found[0];
+        let failure = prover.failure(*seed, program, &mut lane, what);
+        assert!(
+            failure.what.contains(&format!("repeat with: make fuzz TARGET=validate-strict N=1 SEED={seed}")),
+            "{failure}"
+        );
+        assert!(failure.text.lines().count() < 40, "{failure}");
+    }
+}
