@@ -9,7 +9,7 @@ N ?= 100000
 TARGET ?= all
 SEED ?= 0
 
-.PHONY: all build dist quick test test-deep check unit filetests corpus compat wasmtime prepare demo faults gate gate-bless deps tools bless matrix \
+.PHONY: all build dist quick test test-deep check unit filetests corpus compat wasmtime prepare demo faults gate gate-bless deps tools bless matrix ledger \
 	rules fuzz growth bench doc install
 
 all: build
@@ -97,6 +97,10 @@ rules:
 # Rewrites the lists of what is refused: filetests/matrix.
 matrix:
 	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-filetest --test all -- matrix:: settings::
+
+# Proves the code of small functions around each opcode that changed, and writes crates/validate/ledger.tsv; see docs/proofs.md.
+ledger:
+	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-validate --test all matrix::
 
 # Seeded random tests: make fuzz N=1000000 TARGET=linear SEED=7
 fuzz:

@@ -23,6 +23,7 @@
 //! | `text.rs` | mutations of texts, for readers |
 //! | `squares.rs` | a CLIF function with lines and named variables, for tests of debuggers |
 //! | `worst_cases.rs` | CLIF functions of any size that are as expensive as possible for an optimizer |
+//! | `opcode_cases.rs` | a CLIF function for each opcode, type and variant, with operands of any kind |
 //! | `ir.rs` | random functions on which interpreter and compiled code must agree |
 //! | `rng.rs` | the random numbers |
 //!
@@ -48,6 +49,7 @@ pub mod interference;
 pub mod ir;
 pub mod large;
 mod mutate;
+pub mod opcode_cases;
 pub mod phases;
 pub mod problem;
 pub mod properties;

@@ -5,6 +5,7 @@ mod compiled;
 mod exceptions;
 mod faults;
 mod functions;
+mod matrix;
 mod policies;
 mod references;
 mod results;

@@ -4,10 +4,10 @@
 //! A reason that ends in "without `KEY`" is followed by another attempt with this setting on, so that the list also
 //! has cases that are still rejected.
 
-use super::cases::TYPES;
 use kingpost_codegen::{CompileError, Compiler, Settings};
 use kingpost_ir::signature::CallConv;
 use kingpost_mach::ModuleBuffer;
+use kingpost_testgen::opcode_cases::TYPES;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;

@@ -9,8 +9,8 @@
 //! A line without variants is for all of them. A type without its source, `f32` for `f32<-i64`, represents all
 //! sources.
 
-use super::cases::Case;
 use super::places;
+use kingpost_testgen::opcode_cases::Case;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The reason of entries that have none yet.

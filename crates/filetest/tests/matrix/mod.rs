@@ -1,27 +1,27 @@
 //! The matrix: each opcode at each type, compiled for every target and interpreted. Rejected cases are listed in
-//! `filetests/matrix/refused.txt`, under their reason; the list must match the rejections exactly.
+//! `filetests/matrix/refused.txt`, under their reason; the list must match the rejections exactly. The module
+//! `opcode_cases` of the crate `testgen` generates the functions.
 //!
 //! `make matrix` updates the list: cases that are no longer rejected are removed, newly rejected cases are appended
 //! under [`list::UNEXPLAINED`], from where they are moved by hand under a reason.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `cases.rs` | the functions, made from the opcode table |
 //! | `places.rs` | the compilers and the interpreter, and the functions that they reject |
 //! | `list.rs` | the list as text |
 //! | `features.rs` | signatures, calls and annotations, and their list |
 
-mod cases;
 mod features;
 mod list;
 mod places;
 
+use kingpost_testgen::opcode_cases;
 use list::List;
 use std::path::Path;
 
 #[test]
 fn what_is_refused_is_listed() {
-    let cases = cases::all();
+    let cases = opcode_cases::all();
     let refused = places::refusals(&cases);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests/matrix/refused.txt");
     let text = std::fs::read_to_string(&path).expect("the list");
@@ -38,7 +38,7 @@ fn what_is_refused_is_listed() {
 
 #[test]
 fn the_list_reads_as_it_prints() {
-    let cases = cases::all();
+    let cases = opcode_cases::all();
     let mut list = List::default();
     // Every third case, in two places, one of which has all of it.
     for k in (0..cases.len()).step_by(3) {

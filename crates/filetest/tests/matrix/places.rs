@@ -1,11 +1,11 @@
 //! The compilers and the interpreter, and the functions that they reject.
 
-use super::cases::Case;
 use kingpost_codegen::{CompileError, Compiler, Settings};
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Stop};
 use kingpost_ir::Function;
 use kingpost_mach::ModuleBuffer;
 use kingpost_mach::settings::{StackSwitchModel, TlsModel};
+use kingpost_testgen::opcode_cases::Case;
 use std::str::FromStr;
 use target_lexicon::Triple;
 

@@ -1,34 +1,119 @@
 //! One function per opcode, controlling type, source type and variant, generated from the opcode table.
+//!
+//! A new opcode has cases without a change here, unless its format is new or has operands that are not values.
+//!
+//! ```
+//! use kingpost_testgen::opcode_cases;
+//!
+//! let cases = opcode_cases::all();
+//! let sum = cases.iter().find(|case| case.text.contains("iadd.i32")).unwrap();
+//! assert!(sum.text.contains("v10 = iadd.i32 v0, v1"));
+//! ```
 
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
-use kingpost_ir::opcodes::{Format, OpcodeInfo};
+use kingpost_ir::opcodes::Format;
 use kingpost_ir::type_class::{Allowed, Constraint, TypeClass};
 use kingpost_ir::types::{I32, I64, INVALID};
 use kingpost_ir::{Opcode, Type};
-use std::fmt::Write;
 
 /// The scalars, all vectors of 128 and 64 bits, and some shorter ones.
-pub(crate) const TYPES: [&str; 25] = [
+pub const TYPES: [&str; 25] = [
     "i8", "i16", "i32", "i64", "i128", "f16", "f32", "f64", "f128", "i8x16", "i16x8", "i32x4", "i64x2", "f16x8",
     "f32x4", "f64x2", "i8x8", "i16x4", "i32x2", "f16x4", "f32x2", "i8x4", "i16x2", "f16x2", "i8x2",
 ];
 
 /// A function around one instruction.
-pub(crate) struct Case {
-    pub(crate) opcode: Opcode,
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The opcode of the instruction.
+    pub opcode: Opcode,
     /// Condition, operation or byte order; empty if the opcode has only one form.
-    pub(crate) variant: String,
+    pub variant: String,
     /// The controlling type, or `INVALID`.
-    pub(crate) ty: Type,
+    pub ty: Type,
     /// The type of the operand that is free in its class.
-    pub(crate) source: Option<Type>,
-    pub(crate) text: String,
+    pub source: Option<Type>,
+    /// The function. Its operands are parameters, and addresses of a stack slot.
+    pub text: String,
+}
+
+/// Definition of an operand of the instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Operand {
+    /// A parameter of the function.
+    Parameter,
+    /// The value of an operand before it, by its index.
+    Copy(usize),
+    /// The result of other instructions.
+    Computed {
+        /// Types of parameters, which the text calls `$0`, `$1` and so on.
+        parameters: Vec<Type>,
+        /// Instructions, one a line, that define the operand `$r`, and may define `$a` to `$d`.
+        text: String,
+    },
+}
+
+impl Operand {
+    /// Returns the address of a stack slot.
+    pub fn slot() -> Operand {
+        Operand::Computed { parameters: Vec::new(), text: "$r = stack_addr.i64 ss0".into() }
+    }
 }
 
 impl Case {
-    /// Returns its type in the form of the list: `-`, `i32`, or `f32<-i64`.
-    pub(crate) fn type_name(&self) -> String {
+    /// Returns the types of the operands. Addresses have 64 bits.
+    pub fn operand_types(&self) -> Vec<Type> {
+        if with_entities(self.opcode).is_some() {
+            return Vec::new();
+        }
+        let types =
+            self.opcode.info().operands.iter().enumerate().map(|(k, &operand)| match operand.resolve(self.ty) {
+                _ if self.is_address(k) => Some(I64),
+                Allowed::Exactly(exact) => Some(exact),
+                Allowed::In(_) => self.source,
+                Allowed::Nothing => None,
+            });
+        types.collect::<Option<_>>().expect("cases with a type alone")
+    }
+
+    /// Returns the types of the results.
+    pub fn result_types(&self) -> Vec<Type> {
+        let types = self.opcode.info().results.iter().filter_map(|result| match result.resolve(self.ty) {
+            Allowed::Exactly(exact) => Some(exact),
+            Allowed::In(_) | Allowed::Nothing => None,
+        });
+        types.collect()
+    }
+
+    /// Returns `true` if the operand with this index is an address of memory.
+    pub fn is_address(&self, index: usize) -> bool {
+        let info = self.opcode.info();
+        is_address(info.operands[index]) || matches!(info.format, Format::Load) && index == 0
+    }
+
+    /// Returns the function with other operands, and with another immediate operand, in its place in the text, unless
+    /// it is `None`. Opcodes whose operands are not only values have one function only.
+    pub fn with(&self, operands: &[Operand], immediate: Option<&str>) -> String {
+        match with_entities(self.opcode) {
+            Some(text) => text.into(),
+            None => function(self, operands, immediate).expect("a case has types"),
+        }
+    }
+
+    /// Returns instructions that compute the result of the case, which is the only one, from parameters, as the
+    /// definition of an operand. Returns `None` for cases with another number of results.
+    pub fn as_operand(&self) -> Option<Operand> {
+        let [_] = self.result_types()[..] else { return None };
+        let parameters = self.operand_types();
+        let names: Vec<String> = (0..parameters.len()).map(|k| format!("${k}")).collect();
+        let suffix = suffix(self.ty);
+        let operands = operands(self, &names, None)?;
+        Some(Operand::Computed { parameters, text: format!("$r = {}{suffix} {operands}", self.opcode) })
+    }
+
+    /// Returns its type in the form of lists: `-`, `i32`, or `f32<-i64`.
+    pub fn type_name(&self) -> String {
         match self.source {
             Some(source) => format!("{}<-{source}", self.wide_type_name()),
             None => self.wide_type_name(),
@@ -36,13 +121,13 @@ impl Case {
     }
 
     /// Returns its type without the source, which represents all sources.
-    pub(crate) fn wide_type_name(&self) -> String {
+    pub fn wide_type_name(&self) -> String {
         if self.ty.is_invalid() { "-".into() } else { self.ty.to_string() }
     }
 }
 
 /// Returns all cases, in the order of the opcode table.
-pub(crate) fn all() -> Vec<Case> {
+pub fn all() -> Vec<Case> {
     Opcode::ALL.iter().flat_map(|&opcode| of_opcode(opcode)).collect()
 }
 
@@ -58,9 +143,13 @@ fn of_opcode(opcode: Opcode) -> Vec<Case> {
     for variant in variants(opcode) {
         for ty in controlling_types(opcode) {
             for source in sources(opcode, ty) {
-                let text = function(opcode, ty, source, &variant);
+                let mut case = Case { opcode, variant: variant.clone(), ty, source, text: String::new() };
+                let parameter = |k| if case.is_address(k) { Operand::slot() } else { Operand::Parameter };
+                let operands: Vec<Operand> = (0..opcode.info().operands.len()).map(parameter).collect();
+                let text = function(&case, &operands, None);
                 if let Some(text) = text.filter(|_| is_order_of(opcode, ty, source, &variant)) {
-                    cases.push(Case { opcode, variant: variant.clone(), ty, source, text });
+                    case.text = text;
+                    cases.push(case);
                 }
             }
         }
@@ -122,58 +211,84 @@ fn is_order_of(opcode: Opcode, ty: Type, source: Option<Type>, order: &str) -> b
     (source.lane_count() != ty.lane_count()) != order.is_empty()
 }
 
-/// Returns the function around the instruction, or `None` if a result would have no type. Addresses are addresses
-/// of a stack slot, other operands are parameters, and results are returned.
-fn function(opcode: Opcode, ty: Type, source: Option<Type>, variant: &str) -> Option<String> {
-    let info = opcode.info();
-    let (mut params, mut body) = (Vec::new(), String::new());
-    for (k, &operand) in info.operands.iter().enumerate() {
-        let is_first_of_load = matches!(info.format, Format::Load) && k == 0;
-        match operand.resolve(ty) {
-            _ if is_address(operand) || is_first_of_load => writeln!(body, "    v{k} = stack_addr.i64 ss0").ok()?,
-            Allowed::Exactly(exact) => params.push(format!("v{k}: {exact}")),
-            Allowed::In(_) => params.push(format!("v{k}: {}", source?)),
+/// Returns the function around the instruction, or `None` if an operand or result would have no type. Results are
+/// returned.
+fn function(case: &Case, definitions: &[Operand], immediate: Option<&str>) -> Option<String> {
+    let info = case.opcode.info();
+    let (mut params, mut body, mut names) = (Vec::new(), String::new(), Vec::new());
+    for (k, definition) in definitions.iter().enumerate() {
+        let ty = match info.operands[k].resolve(case.ty) {
+            Allowed::Exactly(exact) => exact,
+            _ if case.is_address(k) => I64,
+            Allowed::In(_) => case.source?,
             Allowed::Nothing => return None,
+        };
+        let name = match definition {
+            Operand::Copy(index) => format!("v{index}"),
+            _ => format!("v{k}"),
+        };
+        match definition {
+            Operand::Parameter => params.push(format!("{name}: {ty}")),
+            Operand::Copy(_) => {}
+            Operand::Computed { parameters, text } => {
+                let mut text = text.replace("$r", &name);
+                for (number, ty) in parameters.iter().enumerate() {
+                    let parameter = format!("v{}", 100 + 10 * k + number);
+                    text = text.replace(&format!("${number}"), &parameter);
+                    params.push(format!("{parameter}: {ty}"));
+                }
+                for (number, letter) in ["$a", "$b", "$c", "$d"].into_iter().enumerate() {
+                    text = text.replace(letter, &format!("v{}", 200 + 10 * k + number));
+                }
+                text.lines().for_each(|line| body.push_str(&format!("    {line}\n")));
+            }
         }
+        names.push(name);
     }
-    let mut results = Vec::new();
-    for result in info.results {
-        match result.resolve(ty) {
-            Allowed::Exactly(exact) => results.push(exact.to_string()),
-            _ => return None,
-        }
+    let results: Vec<String> = case.result_types().iter().map(ToString::to_string).collect();
+    if results.len() < info.results.len() {
+        return None;
     }
-    let names = (0..results.len()).map(|k| format!("v{}", 10 + k)).collect::<Vec<_>>().join(", ");
-    let defines = if results.is_empty() { String::new() } else { format!("{names} = ") };
-    let suffix = if ty.is_invalid() { String::new() } else { format!(".{ty}") };
-    let operands = operands(info, ty, variant);
+    let defined = (0..results.len()).map(|k| format!("v{}", 10 + k)).collect::<Vec<_>>().join(", ");
+    let defines = if results.is_empty() { String::new() } else { format!("{defined} = ") };
+    let operands = operands(case, &names, immediate)?;
     let signature = params.iter().filter_map(|param| param.split(' ').nth(1)).collect::<Vec<_>>().join(", ");
-    let end = if opcode.is_terminator() { String::new() } else { format!("    return {names}\n") };
-    let targets = if opcode == Opcode::Brif { "block1:\n    return\nblock2:\n    return\n" } else { "" };
+    let end = if case.opcode.is_terminator() { String::new() } else { format!("    return {defined}\n") };
+    let targets = if case.opcode == Opcode::Brif { BRANCHES } else { "" };
     let arrow = if results.is_empty() { "" } else { " -> " };
     Some(format!(
         "function %f({signature}){arrow}{} system_v {{\n    ss0 = explicit_slot 32, align = 16\nblock0({}):\n{body}    \
-         {defines}{opcode}{suffix} {operands}\n{end}{targets}}}\n",
+         {defines}{}{} {operands}\n{end}{targets}}}\n",
         results.join(", "),
         params.join(", "),
+        case.opcode,
+        suffix(case.ty),
     ))
 }
 
-/// Returns the text after the opcode.
-fn operands(info: &OpcodeInfo, ty: Type, variant: &str) -> String {
-    let args = (0..info.operands.len()).map(|k| format!("v{k}")).collect::<Vec<_>>().join(", ");
+/// The destinations of a branch, which end in different ways.
+const BRANCHES: &str = "block1:\n    return\nblock2:\n    trap user1\n";
+
+fn suffix(ty: Type) -> String {
+    if ty.is_invalid() { String::new() } else { format!(".{ty}") }
+}
+
+/// Returns the text after the opcode, or `None` for formats with operands that are not values.
+fn operands(case: &Case, names: &[String], immediate: Option<&str>) -> Option<String> {
+    let (ty, variant) = (case.ty, &case.variant);
+    let args = names.join(", ");
     let last_lane = ty.lane_count() - 1;
-    match info.format {
+    Some(match case.opcode.info().format {
         Format::Nullary | Format::Unary | Format::Binary | Format::Ternary => args,
-        Format::UnaryImm => "1".into(),
-        Format::UnaryIeee16 | Format::UnaryIeee32 | Format::UnaryIeee64 => "0x1.0".into(),
+        Format::UnaryImm => immediate.unwrap_or("1").into(),
+        Format::UnaryIeee16 | Format::UnaryIeee32 | Format::UnaryIeee64 => immediate.unwrap_or("0x1.0").into(),
         Format::UnaryConst if ty.is_invalid() => "0x1.0".into(),
         Format::UnaryConst => format!("0x{}", "01".repeat(ty.bytes() as usize)),
         Format::BinaryImm8 | Format::TernaryImm8 => format!("{args}, {last_lane}"),
         Format::Shuffle => format!("{args}, 0x{}", "10".repeat(16)),
         Format::Trap => "user1".into(),
         Format::CondTrap | Format::IntAddTrap => format!("{args}, user1"),
-        Format::Load | Format::Store => format!("{variant} {args}+8"),
+        Format::Load | Format::Store => format!("{variant} {args}{}", immediate.unwrap_or("+8")),
         Format::Brif => format!("{args}, block1, block2"),
         Format::IntCompare
         | Format::FloatCompare
@@ -192,8 +307,8 @@ fn operands(info: &OpcodeInfo, ty: Type, variant: &str) -> String {
         | Format::Call
         | Format::CallIndirect
         | Format::TryCall
-        | Format::TryCallIndirect => unreachable!("a function of its own"),
-    }
+        | Format::TryCallIndirect => return None,
+    })
 }
 
 /// Returns the function of an opcode whose operands are not only values.
