@@ -371,7 +371,14 @@ fn reloc(offset: u32, kind: RelocKind) -> CodegenResult<Option<(u32, Reloc)>> {
         RelocKind::Aarch64TlsDescLdLo12 => Reloc::Aarch64TlsDescLd64Lo12,
         RelocKind::Aarch64TlsDescAddLo12 => Reloc::Aarch64TlsDescAddLo12,
         RelocKind::Aarch64TlsDescCall => Reloc::Aarch64TlsDescCall,
-        RelocKind::Aarch64Ld32Lo12 | RelocKind::Aarch64Ld64Lo12 | RelocKind::Aarch64Ld128Lo12 => {
+        RelocKind::X86Tlv => Reloc::MachOX86_64Tlv,
+        RelocKind::Aarch64TlvPage => Reloc::MachOAarch64TlsAdrPage21,
+        RelocKind::Aarch64TlvLo12 => Reloc::MachOAarch64TlsAdrPageOff12,
+        RelocKind::Aarch64Ld32Lo12
+        | RelocKind::Aarch64Ld64Lo12
+        | RelocKind::Aarch64Ld128Lo12
+        | RelocKind::Aarch64SecRelHi12
+        | RelocKind::Aarch64SecRelLo12 => {
             return Err(CodegenError::Unsupported(format!("a relocation {kind:?}")));
         }
         RelocKind::Aarch64MovwG0 => return Ok(Some((offset + literals::WORD, Reloc::Abs8))),

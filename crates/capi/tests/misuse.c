@@ -68,7 +68,7 @@ static void configurations(void) {
     WANT(KP_ERROR_NAME, "near: opt_level", kp_config_set(config, "opt_levl", "none", &error));
     WANT(KP_ERROR_NAME, "expected one of none", kp_config_set(config, "opt_level", "fast", &error));
     WANT(KP_ERROR_NAME, "`best`", kp_config_set(config, "regalloc_algorithm", "best", &error));
-    WANT(KP_ERROR_NAME, "not supported", kp_config_set(config, "enable_compact_unwind_abi", "true", &error));
+    WANT(KP_ERROR_NAME, "not supported", kp_config_set(config, "enable_incremental_compilation_cache_checks", "true", &error));
     WANT(KP_ERROR_ARGUMENT, "`name` is a null pointer", kp_config_set_limit(config, NULL, 1, &error));
     WANT(KP_ERROR_NAME, "near: work", kp_config_set_limit(config, "wrok", 1, &error));
     WANT(KP_ERROR_ARGUMENT, "`name` is a null pointer", kp_config_set_target(config, NULL, &error));

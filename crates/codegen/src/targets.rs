@@ -42,7 +42,7 @@ pub const TARGETS: &[(&str, &str)] = &[
     #[cfg(feature = "x64")]
     ("x86_64", "x86-64 from SSE2 on; ELF, COFF (Windows), Mach-O (macOS)"),
     #[cfg(feature = "aarch64")]
-    ("aarch64", "AArch64 from Armv8.0 on, little-endian; ELF, Mach-O (macOS)"),
+    ("aarch64", "AArch64 from Armv8.0 on, little-endian; ELF, COFF (Windows), Mach-O (macOS)"),
 ];
 
 impl fmt::Display for TargetError {
@@ -147,6 +147,10 @@ pub(crate) fn isa(triple: &Triple, settings: &Settings, flags: CpuFlags) -> Resu
         #[cfg(feature = "x64")]
         CpuFlags::X64(flags) => Box::new(X64::new(settings.clone(), flags)?),
         #[cfg(feature = "aarch64")]
+        CpuFlags::Aarch64(flags) if triple.binary_format == BinaryFormat::Coff => {
+            Box::new(A64::of_windows(settings.clone(), flags)?)
+        }
+        #[cfg(feature = "aarch64")]
         CpuFlags::Aarch64(flags) => Box::new(A64::new(settings.clone(), flags)?),
     })
 }
@@ -156,8 +160,7 @@ fn base(triple: &Triple) -> Result<CpuFlags, TargetError> {
     // The x32 and ILP32 environments have pointers of 32 bits on 64-bit processors.
     let has_wide_pointers = triple.pointer_width() == Ok(PointerWidth::U64);
     let has_format = match triple.binary_format {
-        BinaryFormat::Elf | BinaryFormat::Unknown => true,
-        BinaryFormat::Coff => triple.architecture == Architecture::X86_64,
+        BinaryFormat::Elf | BinaryFormat::Coff | BinaryFormat::Unknown => true,
         BinaryFormat::Macho => is_mac(triple),
         _ => false,
     };

@@ -248,7 +248,12 @@ fn relocation(reloc: &Reloc, symbols: &[SymbolName]) -> Relocation {
         | RelocKind::Aarch64TlsDescAdrPage
         | RelocKind::Aarch64TlsDescLdLo12
         | RelocKind::Aarch64TlsDescAddLo12
-        | RelocKind::Aarch64TlsDescCall => RelocationKind::Other("a thread-local symbol"),
+        | RelocKind::Aarch64TlsDescCall
+        | RelocKind::X86Tlv
+        | RelocKind::Aarch64SecRelHi12
+        | RelocKind::Aarch64SecRelLo12
+        | RelocKind::Aarch64TlvPage
+        | RelocKind::Aarch64TlvLo12 => RelocationKind::Other("a thread-local symbol"),
     };
     Relocation { offset: reloc.offset, kind, symbol, addend: reloc.addend }
 }

@@ -87,7 +87,14 @@ const ROWS: &[(&str, &str, &str, Shows)] = &[
     ("enable_incremental_compilation_cache_checks", "true", "", Refused),
     ("bb_padding_log2_minus_one", "4", "", In(BRANCH)),
     ("log2_min_function_alignment", "6", "", In(LEAF)),
-    ("enable_compact_unwind_abi", "true", "", Refused),
+    (
+        "enable_compact_unwind_abi",
+        "true",
+        "",
+        In(
+            "ss0 = explicit_slot 16 | fn0 = %g(i64) -> i64 | block0(v0: i64, v1: i64): | v2 = call fn0(v0) | v4 = stack_addr.i64 ss0 | store v2, v4 | v3 = iadd v2, v1 | return v3",
+        ),
+    ),
 ];
 
 /// Returns settings from words of the form `key=value`.

@@ -1,4 +1,4 @@
-//! COFF, for Windows.
+//! COFF, for Windows on both machines.
 //!
 //! Functions are placed in `.text`, data objects in `.rdata`, `.data` or `.bss`, thread-local ones in `.tls$`, and
 //! literals in `.rdata`. There is no global offset table: a reference to a symbol that may be in another library reads
@@ -22,8 +22,8 @@ impl Format for Coff {
     }
 
     fn relocation(&self, kind: RelocKind, architecture: Architecture) -> Option<RelocationFlags> {
-        if architecture != Architecture::X86_64 {
-            return None;
+        if architecture == Architecture::Aarch64 {
+            return aarch64_relocation(kind);
         }
         let typ = match kind {
             RelocKind::Abs8 => pe::IMAGE_REL_AMD64_ADDR64,
@@ -37,14 +37,16 @@ impl Format for Coff {
     }
 
     fn field(&self, field: Field, architecture: Architecture) -> Option<RelocationFlags> {
-        if architecture != Architecture::X86_64 {
-            return None;
-        }
+        let x86 = architecture == Architecture::X86_64;
         let typ = match field {
-            Field::Absolute8 => pe::IMAGE_REL_AMD64_ADDR64,
-            Field::Absolute4 => pe::IMAGE_REL_AMD64_SECREL,
-            Field::Relative4 => pe::IMAGE_REL_AMD64_REL32,
-            Field::Image4 => pe::IMAGE_REL_AMD64_ADDR32NB,
+            Field::Absolute8 if x86 => pe::IMAGE_REL_AMD64_ADDR64,
+            Field::Absolute4 if x86 => pe::IMAGE_REL_AMD64_SECREL,
+            Field::Relative4 if x86 => pe::IMAGE_REL_AMD64_REL32,
+            Field::Image4 if x86 => pe::IMAGE_REL_AMD64_ADDR32NB,
+            Field::Absolute8 => pe::IMAGE_REL_ARM64_ADDR64,
+            Field::Absolute4 => pe::IMAGE_REL_ARM64_SECREL,
+            Field::Relative4 => pe::IMAGE_REL_ARM64_REL32,
+            Field::Image4 => pe::IMAGE_REL_ARM64_ADDR32NB,
         };
         Some(RelocationFlags::Coff { typ })
     }
@@ -52,7 +54,7 @@ impl Format for Coff {
     fn table(&self, table: Table) -> Shape {
         let read_only = |name: &str| Shape::new(name, SectionKind::ReadOnlyData, SectionFlags::None);
         match table {
-            Table::EhFrame => read_only(".eh_frame"),
+            Table::EhFrame | Table::CompactUnwind => read_only(".eh_frame"),
             Table::Handlers => read_only(".gcc_except_table"),
             Table::Functions(name) => read_only(name),
             Table::Debug(id) => Shape::new(id.name(), SectionKind::Debug, SectionFlags::None),
@@ -107,4 +109,23 @@ impl Format for Coff {
         // fields of 32 bits.
         Limits { sections: 0xfeff, bytes: i32::MAX as u64, align: 8192 }
     }
+}
+
+/// Returns the relocation of an instruction or of a pointer in data on AArch64. Entries of a global offset table are
+/// pointers of the object.
+fn aarch64_relocation(kind: RelocKind) -> Option<RelocationFlags> {
+    let typ = match kind {
+        RelocKind::Abs8 => pe::IMAGE_REL_ARM64_ADDR64,
+        RelocKind::Aarch64Call => pe::IMAGE_REL_ARM64_BRANCH26,
+        RelocKind::Aarch64AdrPage | RelocKind::Aarch64AdrGotPage => pe::IMAGE_REL_ARM64_PAGEBASE_REL21,
+        RelocKind::Aarch64AddLo12 => pe::IMAGE_REL_ARM64_PAGEOFFSET_12A,
+        RelocKind::Aarch64Ld32Lo12
+        | RelocKind::Aarch64Ld64Lo12
+        | RelocKind::Aarch64Ld128Lo12
+        | RelocKind::Aarch64LdGotLo12 => pe::IMAGE_REL_ARM64_PAGEOFFSET_12L,
+        RelocKind::Aarch64SecRelHi12 => pe::IMAGE_REL_ARM64_SECREL_HIGH12A,
+        RelocKind::Aarch64SecRelLo12 => pe::IMAGE_REL_ARM64_SECREL_LOW12A,
+        _ => return None,
+    };
+    Some(RelocationFlags::Coff { typ })
 }

@@ -50,7 +50,7 @@ impl Format for Elf {
     fn table(&self, table: Table) -> Shape {
         let read_only = |name| Shape::new(name, SectionKind::ReadOnlyData, READ_ONLY);
         match table {
-            Table::EhFrame => read_only(".eh_frame"),
+            Table::EhFrame | Table::CompactUnwind => read_only(".eh_frame"),
             Table::Handlers => read_only(".gcc_except_table"),
             Table::Functions(name) => read_only(name),
             Table::Debug(id) => {

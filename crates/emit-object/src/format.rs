@@ -92,6 +92,8 @@ pub(crate) enum Field {
 pub(crate) enum Table {
     /// Unwind operations as DWARF.
     EhFrame,
+    /// Frames of functions in words (Mach-O).
+    CompactUnwind,
     /// Handlers for personality routines.
     Handlers,
     /// Table by function, by its name.

@@ -9,9 +9,13 @@
 //! | `format.rs` | differences between the formats, each in the file of its name |
 //! | `elf.rs`, `coff.rs`, `macho.rs` | ELF for Linux, COFF for Windows, Mach-O for macOS |
 //! | `data_sections.rs` | sections of data objects |
+//! | `addends.rs` | distances from symbols in instructions |
+//! | `thread_variables.rs` | thread-local symbols of Mach-O |
 //! | `tables.rs` | sections about the code, from the next four files and from `kingpost-debug-info` |
 //! | `eh_frame.rs` | unwind operations as `.eh_frame` |
+//! | `compact_unwind.rs` | frames as `__compact_unwind`, for macOS |
 //! | `xdata.rs` | unwind operations as `.pdata` and `.xdata`, for Windows |
+//! | `xdata_aarch64.rs` | their contents on AArch64 |
 //! | `except_table.rs` | handlers of exceptions as `.gcc_except_table` |
 //! | `function_tables.rs` | tables by function, such as `kingpost_traps` |
 //! | `property_note.rs` | control-flow guards that all code has |
@@ -33,8 +37,10 @@
 //! assert!(module.finish().unwrap().starts_with(b"\x7fELF"));
 //! ```
 
+mod addends;
 mod assembly;
 mod coff;
+mod compact_unwind;
 mod data_sections;
 mod eh_frame;
 mod elf;
@@ -49,9 +55,11 @@ mod property_note;
 mod relocated;
 mod tables;
 mod target;
+mod thread_variables;
 mod write;
 mod writer;
 mod xdata;
+mod xdata_aarch64;
 
 pub use assembly::Assembly;
 pub use error::ObjectError;

@@ -3,7 +3,8 @@
 //! Functions are placed in `__TEXT,__text`, data objects in `__TEXT,__const`, `__DATA,__data` or `__DATA,__bss`,
 //! read-only ones with pointers in `__DATA,__const`, and literals in sections whose equal entries linkers merge. Every
 //! symbol begins a part of its section that a linker may remove (`.subsections_via_symbols`), so relocations refer to
-//! symbols and not to sections. The layout is in Apple's `mach-o/reloc.h`, `x86_64/reloc.h` and `arm64/reloc.h`.
+//! symbols and not to sections. A thread-local symbol is a descriptor in `__DATA,__thread_vars`, which refers to the initial
+//! value in `__DATA,__thread_data` or `__DATA,__thread_bss`. The layout is in Apple's `mach-o/reloc.h`, `x86_64/reloc.h` and `arm64/reloc.h`.
 
 use crate::error::ObjectError;
 use crate::format::{Field, Format, Limits, Shape, Table, with_bytes};
@@ -32,6 +33,9 @@ impl Format for MachO {
             RelocKind::X86PcRel4 if x86 => relative(macho::X86_64_RELOC_SIGNED),
             RelocKind::X86CallPcRel4 | RelocKind::X86CallPltRel4 if x86 => relative(macho::X86_64_RELOC_BRANCH),
             RelocKind::X86GotPcRel4 if x86 => relative(macho::X86_64_RELOC_GOT),
+            RelocKind::X86Tlv if x86 => relative(macho::X86_64_RELOC_TLV),
+            RelocKind::Aarch64TlvPage if !x86 => relative(macho::ARM64_RELOC_TLVP_LOAD_PAGE21),
+            RelocKind::Aarch64TlvLo12 if !x86 => absolute(macho::ARM64_RELOC_TLVP_LOAD_PAGEOFF12, 2),
             RelocKind::Aarch64Call if !x86 => relative(macho::ARM64_RELOC_BRANCH26),
             RelocKind::Aarch64AdrPage if !x86 => relative(macho::ARM64_RELOC_PAGE21),
             RelocKind::Aarch64AddLo12
@@ -67,6 +71,7 @@ impl Format for MachO {
                     | macho::S_ATTR_NO_TOC
                     | macho::S_ATTR_STRIP_STATIC_SYMS,
             ),
+            Table::CompactUnwind => shape("__LD", "__compact_unwind", SectionKind::Other, macho::S_ATTR_DEBUG),
             Table::Handlers => text("__gcc_except_tab", 0),
             Table::Functions(name) => text(table_name(name), macho::S_ATTR_NO_DEAD_STRIP),
             Table::Debug(id) => {
@@ -86,6 +91,10 @@ impl Format for MachO {
     }
 
     fn usual_section(&self, object: &DataObject) -> StandardSection {
+        if object.tls {
+            let zeros = object.bytes.is_empty() && object.pointers.is_empty();
+            return if zeros { StandardSection::UninitializedTls } else { StandardSection::Tls };
+        }
         match (object.writable, object.pointers.is_empty(), object.bytes.is_empty()) {
             (true, true, true) => StandardSection::UninitializedData,
             (true, ..) => StandardSection::Data,
@@ -101,10 +110,17 @@ impl Format for MachO {
         triple: &Triple,
     ) -> Result<Shape, ObjectError> {
         let usual = with_bytes(usual);
+        let is_variable = usual == StandardSection::Tls;
+        if let Some(section) = placement.section.as_deref().filter(|_| is_variable) {
+            // The runtime finds initial values by the kind of their section, which has one name.
+            let what = format!("the section `{section}` for this kind of data");
+            return Err(ObjectError::Unsupported { what, target: triple.to_string() });
+        }
         let (segment, name) = match placement.section.as_deref() {
             Some(name) => name.split_once(',').unwrap_or(("__DATA", name)),
             None if usual == StandardSection::ReadOnlyData => ("__TEXT", "__const"),
             None if usual == StandardSection::ReadOnlyDataWithRel => ("__DATA", "__const"),
+            None if is_variable => ("__DATA", "__thread_data"),
             None => ("__DATA", "__data"),
         };
         if segment.is_empty() || segment.len() > MAX_NAME || name.is_empty() || name.len() > MAX_NAME {
@@ -112,6 +128,7 @@ impl Format for MachO {
             return Err(ObjectError::Unsupported { what, target: triple.to_string() });
         }
         let kind = match name {
+            _ if is_variable => macho::S_THREAD_LOCAL_REGULAR,
             "__mod_init_func" => macho::S_MOD_INIT_FUNC_POINTERS,
             "__mod_term_func" => macho::S_MOD_TERM_FUNC_POINTERS,
             _ => macho::S_REGULAR,

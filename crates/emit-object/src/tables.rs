@@ -25,6 +25,10 @@ impl Writer<'_> {
     pub(crate) fn unwind(&mut self, module: &ModuleBuffer, personality: Option<&str>) -> Result<(), ObjectError> {
         match self.object.format() {
             BinaryFormat::Coff => self.pdata(module, personality),
+            BinaryFormat::MachO if !module.is_empty() => {
+                self.eh_frame(module, personality)?;
+                self.compact_unwind(module)
+            }
             _ => self.eh_frame(module, personality),
         }
     }

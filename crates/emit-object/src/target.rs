@@ -22,7 +22,7 @@ pub(crate) fn format(triple: &Triple) -> Result<(&'static dyn Format, Architectu
     };
     let format: &'static dyn Format = match triple.binary_format {
         F::Elf | F::Unknown => &Elf,
-        F::Coff if architecture == Architecture::X86_64 => &Coff,
+        F::Coff => &Coff,
         F::Macho if matches!(triple.operating_system, OperatingSystem::Darwin(_) | OperatingSystem::MacOSX(_)) => {
             &MachO
         }

@@ -24,7 +24,7 @@ const MAX_SECTION: u64 = i32::MAX as u64;
 /// Largest distance in bytes from a symbol in a relocation of a Mach-O instruction, a field of 24 bits.
 const MAX_ADDEND: i64 = (1 << 23) - 1;
 
-/// Alignment in bytes that Windows gives to the variables of a thread.
+/// Alignment in bytes that Windows and macOS give to the variables of a thread.
 const MAX_TLS_ALIGN: u64 = 16;
 
 /// An object being written.
@@ -235,6 +235,12 @@ impl<'a> Writer<'a> {
         if self.object.format() == BinaryFormat::MachO && kind != RelocKind::Abs8 && addend.abs() > max_addend {
             return Err(self.unsupported(format!("the offset {addend} from a symbol in a relocation {kind:?}")));
         }
+        let mut addend = addend;
+        let is_word = self.architecture == Architecture::Aarch64 && kind != RelocKind::Abs8;
+        if self.object.format() == BinaryFormat::Coff && is_word && addend != 0 {
+            self.put_addend(section, offset, addend, kind)?;
+            addend = 0;
+        }
         let relocation = Relocation { offset, symbol, addend, flags };
         self.object.add_relocation(section, relocation).map_err(ObjectError::format)
     }
@@ -243,7 +249,7 @@ impl<'a> Writer<'a> {
         self.declarations.map_or(Linkage::Export, |declarations| declarations.linkage(name))
     }
 
-    fn define(
+    pub(crate) fn define(
         &mut self,
         name: &SymbolName,
         kind: SymbolKind,
@@ -356,8 +362,10 @@ impl<'a> Writer<'a> {
                 if reloc.kind.is_thread_local() {
                     self.object.symbol_mut(symbol).kind = SymbolKind::Tls;
                 }
-                if reloc.kind == RelocKind::X86GotPcRel4
-                    && let Some(pointers) = self.format.pointers()
+                if matches!(
+                    reloc.kind,
+                    RelocKind::X86GotPcRel4 | RelocKind::Aarch64AdrGotPage | RelocKind::Aarch64LdGotLo12
+                ) && let Some(pointers) = self.format.pointers()
                 {
                     symbol = self.pointer(symbol, pointers)?;
                 }
@@ -404,11 +412,7 @@ impl<'a> Writer<'a> {
         for object in data {
             object.check().map_err(|fault| ObjectError::Data(object.name.to_string(), fault))?;
             let is_macho = self.object.format() == BinaryFormat::MachO;
-            if is_macho && object.tls {
-                let name = symbol_name(&object.name, self.triple);
-                return Err(self.unsupported(format!("the thread-local symbol `{name}`")));
-            }
-            if self.object.format() == BinaryFormat::Coff && object.tls && object.align > MAX_TLS_ALIGN {
+            if self.object.format() != BinaryFormat::Elf && object.tls && object.align > MAX_TLS_ALIGN {
                 let name = symbol_name(&object.name, self.triple);
                 let what = format!("the alignment of the thread-local symbol `{name}` above {MAX_TLS_ALIGN} bytes");
                 return Err(self.unsupported(what));
@@ -438,7 +442,10 @@ impl<'a> Writer<'a> {
                 self.append(section, &bytes, object.align)?
             };
             let kind = if object.tls { SymbolKind::Tls } else { SymbolKind::Data };
-            self.define(&object.name, kind, section, start, object.size)?;
+            match is_macho && object.tls {
+                true => self.define_variable(&object.name, section, start)?,
+                false => self.define(&object.name, kind, section, start, object.size)?,
+            }
             starts.push((section, start));
         }
         for (object, (section, start)) in data.iter().zip(starts) {

@@ -1,6 +1,8 @@
-//! Unwind operations as `.pdata` and `.xdata` for Windows on x86-64: a record for each function with a frame, and the
-//! prologue that it refers to (Microsoft, "x64 exception handling", structs `RUNTIME_FUNCTION` and `UNWIND_INFO`).
+//! Unwind operations as `.pdata` and `.xdata` for Windows: a record for each function with a frame, and the prologue that
+//! it refers to (Microsoft, "x64 exception handling", structs `RUNTIME_FUNCTION` and `UNWIND_INFO`, and "ARM64 exception
+//! handling").
 //!
+//! On x86-64:
 //! The stack pointer does not move in a body. So no frame register is declared, and the unwinder undoes the prologue
 //! from the stack pointer. It finds the state within an epilogue by its instructions: pops, and a return or jump.
 //! `leave` is not among them, but the state before it is the state of the body.
@@ -9,9 +11,10 @@ use crate::error::ObjectError;
 use crate::format::Field;
 use crate::names::symbol_name;
 use crate::writer::Writer;
+use crate::xdata_aarch64::{Unwinding, unwinding};
 use kingpost_mach::{FunctionView, ModuleBuffer, UnwindOp};
-use object::SectionKind;
 use object::write::SectionId;
+use object::{Architecture, SectionKind};
 use std::collections::HashMap;
 
 /// Largest allocation that is described in one code of 16 bits, in bytes.
@@ -29,18 +32,31 @@ impl Writer<'_> {
         let mut sections = HashMap::new();
         for (index, f) in module.functions().enumerate() {
             let name = || symbol_name(&f.function.head.name, self.triple);
-            let info = unwind_info(&f);
+            let info = match self.architecture {
+                Architecture::X86_64 => unwind_info(&f).map(|info| info.map(Unwinding::Record)),
+                _ => unwinding(&f),
+            };
             let info = info
                 .map_err(|what| self.unsupported(format!("function `{}`: {what} with unwind information", name())))?;
             let Some(info) = info else { continue };
             let code = self.starts[index].0;
             let (pdata, xdata) = *sections.entry(code).or_insert_with(|| self.unwind_sections(code));
-            let at = self.append(xdata, &info, 4)? as i64;
-            let record = self.append(pdata, &[0; 12], 4)?;
             let (symbol, start) = self.place(index);
             let end = start + f.code.len() as i64;
-            let info = self.object.section_symbol(xdata);
-            for (field, (symbol, offset)) in [(symbol, start), (symbol, end), (info, at)].into_iter().enumerate() {
+            let mut fields = vec![(symbol, start)];
+            if self.architecture == Architecture::X86_64 {
+                fields.push((symbol, end));
+            }
+            let mut record = vec![0; 4 * fields.len() + 4];
+            match info {
+                Unwinding::Packed(word) => record[4..].copy_from_slice(&word.to_le_bytes()),
+                Unwinding::Record(info) => {
+                    let at = self.append(xdata, &info, 4)? as i64;
+                    fields.push((self.object.section_symbol(xdata), at));
+                }
+            }
+            let record = self.append(pdata, &record, 4)?;
+            for (field, (symbol, offset)) in fields.into_iter().enumerate() {
                 self.address(pdata, record + 4 * field as u64, symbol, offset, Field::Image4)?;
             }
         }

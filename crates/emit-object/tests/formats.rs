@@ -9,6 +9,7 @@ use std::process::Command;
 use target_lexicon::{Triple, triple};
 
 const WINDOWS: &str = "x86_64-pc-windows-gnu";
+const WINDOWS_ARM64: &str = "aarch64-pc-windows-msvc";
 const MAC: &str = "aarch64-apple-darwin";
 
 /// Returns an object of one data object, or the error.
@@ -57,7 +58,9 @@ fn data_that_a_format_lacks_is_refused() {
     refused(of_data(WINDOWS, |d| (d.tls, d.placement.section) = (true, Some("own".into()))), &["`own`", WINDOWS]);
     refused(of_data(WINDOWS, |d| d.placement.section = Some(String::new())), &["name"]);
     refused(of_data(WINDOWS, |d| (d.tls, d.align) = (true, 32)), &["alignment", "thread-local symbol `d`", WINDOWS]);
-    refused(of_data(MAC, |d| d.tls = true), &["thread-local symbol `_d`", MAC]);
+    refused(of_data(MAC, |d| (d.tls, d.align) = (true, 32)), &["alignment", "thread-local symbol `_d`", MAC]);
+    refused(of_data(MAC, |d| (d.tls, d.placement.section) = (true, Some("own".into()))), &["`own`", MAC]);
+    of_data(MAC, |d| (d.tls, d.placement.used) = (true, true)).unwrap();
     refused(of_data(MAC, |d| d.placement.section = Some("a_name_of_17_byte".into())), &["a_name_of_17_byte", "16"]);
     refused(of_data(MAC, |d| d.align = 1 << 16), &["alignment", "32768"]);
     refused(of_data(MAC, |d| d.name = SymbolName::named("a\0b")), &["name"]);
@@ -72,13 +75,12 @@ fn code_that_a_format_lacks_is_refused() {
     let options = ObjectOptions::default;
     let personality = || options().with(|options| options.personality = Some("p".into()));
     let call = "function %f(i64) -> i64 { fn0 = %g(i64) -> i64 block0(v0: i64): v1 = call fn0(v0) return v1 }";
-    for triple in [WINDOWS, MAC, "x86_64-apple-darwin"] {
+    for triple in [WINDOWS, WINDOWS_ARM64, MAC, "x86_64-apple-darwin"] {
         refused(of_text(triple, &[], call, personality()), &["personality", triple]);
         refused(of_text(triple, &[("is_pic", "false")], plain, options()), &["is_pic"]);
         refused(of_text(triple, &[("tls_model", "elf_gd")], plain, options()), &["tls_model"]);
     }
     refused(of_text("x86_64-unknown-linux-gnu", &[("tls_model", "coff")], plain, options()), &["tls_model=coff"]);
-    refused(of_text("aarch64-pc-windows-msvc", &[], plain, options()), &["aarch64-pc-windows-msvc"]);
     refused(of_text("aarch64-apple-ios", &[], plain, options()), &["aarch64-apple-ios"]);
     refused(of_text(WINDOWS, &[("probestack_strategy", "inline")], plain, options()), &["probestack_strategy"]);
     let grows = "function %f(i64) -> i64 tail {
@@ -95,7 +97,16 @@ fn code_that_a_format_lacks_is_refused() {
         fn0 = colocated %g()
         block0(v0: i64): call fn0() return
     }";
-    refused(of_text(WINDOWS, &[], limit, options()), &["function `f`", "stack limit", WINDOWS]);
+    for triple in [WINDOWS, WINDOWS_ARM64] {
+        refused(of_text(triple, &[], limit, options()), &["function `f`", "stack limit", triple]);
+    }
+    refused(of_text("aarch64-unknown-linux-gnu", &[("tls_model", "macho")], plain, options()), &["tls_model=macho"]);
+    refused(of_text(WINDOWS_ARM64, &[("tls_model", "macho")], plain, options()), &["tls_model=macho"]);
+    let far = "function %f() -> i64 { gv0 = symbol colocated %g+1048576 block0: v0 = symbol_value.i64 gv0 return v0 }";
+    refused(of_text(WINDOWS_ARM64, &[], far, options()), &["1048576", WINDOWS_ARM64]);
+    let saves_all = "function %f() preserve_all { fn0 = %g() windows_fastcall block0: call fn0() return }";
+    refused(of_text(WINDOWS_ARM64, &[], saves_all, options()), &["function `f`", "prologue", WINDOWS_ARM64]);
+    of_text(WINDOWS_ARM64, &[], saves_all, options().with(|options| options.unwind_info = false)).unwrap();
 }
 
 /// Returns a module of many functions: `f7` returns 7.

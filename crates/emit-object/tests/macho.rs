@@ -5,6 +5,7 @@ use kingpost_codegen::module::{DataDescription, DataKind, Linkage, Module};
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
 use kingpost_emit_object::{ObjectModule, ObjectOptions};
 use kingpost_mach::{DataPointer, SymbolName};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use target_lexicon::Triple;
@@ -18,7 +19,7 @@ targets: [ x86_64-macos, arm64-macos ]
 install-name: '/usr/lib/libSystem.B.dylib'
 exports:
   - targets: [ x86_64-macos, arm64-macos ]
-    symbols: [ _add_10, _from_c, _of_many, _fill, ___divti3, _strlen, dyld_stub_binder ]
+    symbols: [ _add_10, _from_c, _of_many, _fill, ___divti3, _strlen, __tlv_bootstrap, dyld_stub_binder ]
 ...
 ";
 
@@ -29,16 +30,26 @@ struct Machine {
     cc: &'static str,
     link: &'static [&'static str],
     run: &'static [&'static str],
+    /// Words that describe frames: with the link only, and with saved registers.
+    frames: &'static [&'static str],
 }
 
 const MACHINES: [Machine; 2] = [
-    Machine { triple: "x86_64-apple-darwin", arch: "x86_64", cc: "cc", link: &[], run: &[] },
+    Machine {
+        triple: "x86_64-apple-darwin",
+        arch: "x86_64",
+        cc: "cc",
+        link: &[],
+        run: &[],
+        frames: &["0x01000000", "0x01010001"],
+    },
     Machine {
         triple: "aarch64-apple-darwin",
         arch: "arm64",
         cc: "aarch64-linux-gnu-gcc",
         link: &["-static"],
         run: &["qemu-aarch64"],
+        frames: &["0x04000000", "0x04000001"],
     },
 ];
 
@@ -68,9 +79,11 @@ fn run(command: &mut Command) -> String {
     said
 }
 
-fn object(triple: &Triple, allocator: &str, options: ObjectOptions) -> Vec<u8> {
+fn object(triple: &Triple, allocator: &str, compact: bool, options: ObjectOptions) -> Vec<u8> {
     let mut settings = Settings::default().with(|settings| settings.verify_each = true);
     settings.regalloc_algorithm = allocator.into();
+    settings.set("tls_model", "macho").unwrap();
+    settings.enable_compact_unwind_abi = compact;
     let mut m = ObjectModule::new(Compiler::new(triple, settings, &[]).unwrap(), options);
     let table = m.declare_data("table", Linkage::Export, DataKind::ReadOnly).unwrap();
     m.define_data(table, &DataDescription::bytes([100u64, 200].map(u64::to_le_bytes).concat())).unwrap();
@@ -88,6 +101,13 @@ fn object(triple: &Triple, allocator: &str, options: ObjectOptions) -> Vec<u8> {
     m.define_data(empty, &DataDescription::zeros(0)).unwrap();
     let word = m.declare_data("word", Linkage::Local, DataKind::ReadOnly).unwrap();
     m.define_data(word, &DataDescription::bytes(*b"xxhello\0")).unwrap();
+    let counter = m.declare_data("thread_counter", Linkage::Export, DataKind::ThreadLocal).unwrap();
+    m.define_data(counter, &DataDescription::bytes(100u64.to_le_bytes())).unwrap();
+    let zeros = m.declare_data("thread_zeros", Linkage::Local, DataKind::ThreadLocal).unwrap();
+    m.define_data(zeros, &DataDescription::zeros(192).with(|data| data.align = 16)).unwrap();
+    let pointer = m.declare_data("thread_pointer", Linkage::Hidden, DataKind::ThreadLocal).unwrap();
+    let to_table = vec![DataPointer { offset: 0, symbol: SymbolName::named("table"), addend: 8 }];
+    m.define_data(pointer, &DataDescription::zeros(8).with(|data| data.pointers = to_table)).unwrap();
     for mut f in kingpost_reader::parse_functions(FUNCTIONS).unwrap() {
         let name = f.name.to_string()[1..].to_string();
         let linkage = match &*name {
@@ -100,6 +120,14 @@ fn object(triple: &Triple, allocator: &str, options: ObjectOptions) -> Vec<u8> {
         let id = m.declare_function(&name, linkage, &f.signature).unwrap();
         m.define_function(id, &mut f).unwrap();
     }
+    m.finish().unwrap()
+}
+
+/// Returns an object of a library that defines a thread-local symbol.
+fn library(triple: &Triple) -> Vec<u8> {
+    let mut m = ObjectModule::new(Compiler::new(triple, Settings::default(), &[]).unwrap(), ObjectOptions::default());
+    let data = m.declare_data("of_host", Linkage::Export, DataKind::ThreadLocal).unwrap();
+    m.define_data(data, &DataDescription::zeros(8)).unwrap();
     m.finish().unwrap()
 }
 
@@ -116,14 +144,28 @@ fn check(machine: &Machine) {
         .arg(at("loader.c"))
         .arg("-o")
         .arg(at("loader")));
-    for (index, (allocator, _)) in ALLOCATORS.iter().enumerate() {
-        let options = ObjectOptions::default().with(|options| options.trap_table = true);
-        std::fs::write(at("o.o"), object(&triple, allocator, options)).unwrap();
-        read(&at("o.o"), index == 0);
-        let strip: &[&str] = if index == 0 { &["-dead_strip"] } else { &[] };
+    let link = || {
         let mut link = Command::new(linker);
         link.args(["-arch", machine.arch, "-platform_version", "macos", "11.0", "11.0", "-dylib", "-o"]);
-        run(link.arg(at("image")).args(strip).args([at("o.o"), at("libSystem.tbd")]));
+        link
+    };
+    std::fs::write(at("host.o"), library(&triple)).unwrap();
+    run(link().arg(at("host.dylib")).args([at("host.o"), at("libSystem.tbd")]));
+    let mut words = BTreeSet::new();
+    for (index, (allocator, _)) in ALLOCATORS.iter().enumerate() {
+        let options = ObjectOptions::default().with(|options| options.trap_table = true);
+        std::fs::write(at("o.o"), object(&triple, allocator, index % 2 == 1, options)).unwrap();
+        let described = run(Command::new("llvm-objdump").args(["--macho", "--unwind-info"]).arg(at("o.o")));
+        words.extend(
+            described.lines().filter_map(|line| line.split("compact encoding:").nth(1)).map(|w| w.trim().to_string()),
+        );
+        read(&at("o.o"), index == 0);
+        let strip: &[&str] = if index == 0 { &["-dead_strip"] } else { &[] };
+        let inputs = ["o.o", "host.dylib", "libSystem.tbd"].map(at);
+        run(link().arg(at("image")).args(strip).args(inputs));
+        let frames = run(Command::new("llvm-objdump").args(["--macho", "--unwind-info"]).arg(at("image")));
+        let link_only = machine.frames[0];
+        assert!(frames.contains(&format!("]: {link_only}")), "no {link_only}: {frames}");
         let mut load = match machine.run {
             [] => Command::new(at("loader")),
             [emulator, ..] => {
@@ -134,6 +176,8 @@ fn check(machine: &Machine) {
         };
         run(load.arg(at("image")));
     }
+    let missing: Vec<_> = machine.frames.iter().filter(|word| !words.contains(**word)).collect();
+    assert!(missing.is_empty(), "no {missing:?}: {words:?}");
 }
 
 /// Reads an object with LLVM's tools.

@@ -18,6 +18,11 @@ struct segment {
     uint64_t vmaddr, vmsize, fileoff, filesize;
     uint32_t maxprot, initprot, nsects, flags;
 };
+struct section {
+    char name[16], segment[16];
+    uint64_t addr, size;
+    uint32_t offset, align, reloff, nreloc, flags, reserved[3];
+};
 struct symtab { struct command command; uint32_t symoff, nsyms, stroff, strsize; };
 struct symbol { uint32_t name; uint8_t type, section; uint16_t desc; uint64_t value; };
 struct dyld_info { struct command command; uint32_t rebase[2], bind[2], weak[2], lazy[2], exports[2]; };
@@ -42,6 +47,23 @@ static int64_t fill(char *memory, int64_t bytes) {
 }
 extern __int128 __divti3(__int128, __int128);
 
+// The block of the current thread.
+uint8_t *thread_block;
+struct descriptor { void *routine; uint64_t key, offset; };
+// Returns the address of the variable of a descriptor, and writes every register that it may write.
+void variable_address(void);
+#ifdef __x86_64__
+__asm__(".globl variable_address\n"
+        "variable_address: mov 16(%rdi), %rax; add thread_block(%rip), %rax; mov $0xbad, %edi\n"
+        ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n pcmpeqd %xmm\\n, %xmm\\n\n .endr\n"
+        "test %edi, %edi; ret\n");
+#else
+__asm__(".globl variable_address\n"
+        "variable_address: ldr x16, [x0, #16]; adrp x17, thread_block; ldr x17, [x17, :lo12:thread_block]\n"
+        "add x0, x16, x17; mov x9, #0xbad; mov x15, x9; mov x16, x9; mov x17, x9; cmp x9, #0; ret\n");
+#endif
+static struct descriptor of_host = { variable_address, 0, 0 };
+
 static void fail(const char *what, const char *which) {
     printf("%s %s\n", what, which);
     exit(1);
@@ -51,7 +73,7 @@ static void fail(const char *what, const char *which) {
 static void *import(const char *name) {
     static const struct { const char *name; void *address; } known[] = {
         { "_add_10", add_10 }, { "_from_c", from_c }, { "_of_many", of_many }, { "_fill", fill },
-        { "___divti3", __divti3 }, { "_strlen", strlen }, { "dyld_stub_binder", abort },
+        { "___divti3", __divti3 }, { "_strlen", strlen }, { "__tlv_bootstrap", variable_address }, { "_of_host", &of_host }, { "dyld_stub_binder", abort },
     };
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i].name, name)) return known[i].address;
@@ -168,6 +190,25 @@ static void check(const char *name, int64_t got, int64_t want) {
     bad = 1;
 }
 
+// Makes the block of a thread: the initial values, and a variable of this program behind them.
+static void begin_thread(void) {
+    enum { REGULAR = 0x11, ZEROS = 0x12 };
+    uint64_t start = -1, end = 0;
+    for (int i = 0; i < segment_count; i++) {
+        struct section *section = (struct section *)(segments[i] + 1);
+        for (uint32_t n = segments[i]->nsects; n; n--, section++) {
+            uint32_t kind = section->flags & 0xff;
+            if (kind != REGULAR && kind != ZEROS) continue;
+            if (section->addr < start) start = section->addr;
+            if (section->addr + section->size > end) end = section->addr + section->size;
+        }
+    }
+    uint64_t size = (end - start + 15) & -16;
+    thread_block = aligned_alloc(16, size + 16);
+    memcpy(thread_block, (void *)(base + start), end - start);
+    of_host.offset = size;
+}
+
 #define CALL(name, ...) ((int64_t (*)())defined(name))(__VA_ARGS__)
 
 int main(int argc, char **argv) {
@@ -183,5 +224,17 @@ int main(int argc, char **argv) {
     check("_literal", (int64_t)((double (*)(double))defined("_literal"))(1.5), 4);
     int64_t (**functions)(int64_t) = defined("_functions");
     check("_functions", functions[0](1) * 100 + functions[1](1), 211);
+    begin_thread();
+    int64_t *first = (int64_t *)CALL("_counter_address");
+    check("thread_counter", *first, 100);
+    check("_keeps", ((int64_t (*)(int64_t, double))defined("_keeps"))(2, 3.0), 100 + 2 * 90 + 3 * 91);
+    *first = 5;
+    begin_thread();
+    check("another thread_counter", *(int64_t *)CALL("_counter_address"), 100);
+    check("the first one", *first, 5);
+    check("thread_zeros", *(int64_t *)CALL("_zeros_address"), 0);
+    check("alignment of thread_zeros", CALL("_zeros_address") & 15, 0);
+    check("thread_pointer", **(int64_t **)CALL("_pointer_address"), 200);
+    check("of_host", CALL("_address_of_host"), (int64_t)thread_block + of_host.offset);
     return bad;
 }

@@ -20,3 +20,4 @@ mod unwind;
 mod variadic;
 mod wide;
 mod windows;
+mod windows_arm64;

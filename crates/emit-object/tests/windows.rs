@@ -12,6 +12,7 @@ use target_lexicon::{Triple, triple};
 
 const CC: &str = "x86_64-w64-mingw32-gcc";
 
+/// Functions that every test of Windows compiles.
 const FUNCTIONS: &str = "
 function %sums(i64, f64, i64, f32, i64, f64) -> i64 windows_fastcall {
 block0(v0: i64, v1: f64, v2: i64, v3: f32, v4: i64, v5: f64):
@@ -272,7 +273,8 @@ fn compiler(triple: &Triple, allocator: &str) -> Compiler {
     Compiler::new(triple, settings, &[]).unwrap()
 }
 
-fn object(triple: &Triple, allocator: &str, options: ObjectOptions) -> Vec<u8> {
+/// Returns an object with [`FUNCTIONS`] and the functions in `more`.
+pub(crate) fn object(triple: &Triple, allocator: &str, options: ObjectOptions, more: &str) -> Vec<u8> {
     let mut m = ObjectModule::new(compiler(triple, allocator), options);
     let table = m.declare_data("table_with_a_long_name", Linkage::Export, DataKind::ReadOnly).unwrap();
     let words = [100u64, 200].map(u64::to_le_bytes).concat();
@@ -295,7 +297,7 @@ fn object(triple: &Triple, allocator: &str, options: ObjectOptions) -> Vec<u8> {
     m.define_data(zeros, &DataDescription::zeros(192).with(|data| data.align = 16)).unwrap();
     let format = m.declare_data("format", Linkage::Local, DataKind::ReadOnly).unwrap();
     m.define_data(format, &DataDescription::bytes(*b"%.2f %d %.2f\0")).unwrap();
-    for mut f in kingpost_reader::parse_functions(FUNCTIONS).unwrap() {
+    for mut f in kingpost_reader::parse_functions(format!("{FUNCTIONS}{more}")).unwrap() {
         let name = f.name.to_string()[1..].to_string();
         let linkage = if ["overridden", "kept"].contains(&&*name) { Linkage::Preemptible } else { Linkage::Export };
         let id = m.declare_function(&name, linkage, &f.signature).unwrap();
@@ -313,7 +315,7 @@ fn programs_for_windows_run() {
     for (index, (allocator, _)) in ALLOCATORS.iter().enumerate() {
         let triple = if index % 2 == 0 { triple!("x86_64-pc-windows-gnu") } else { triple!("x86_64-pc-windows-msvc") };
         let options = ObjectOptions::default().with(|options| options.function_sections = index == 0);
-        std::fs::write(at("o.o"), object(&triple, allocator, options)).unwrap();
+        std::fs::write(at("o.o"), object(&triple, allocator, options, "")).unwrap();
         let chkstk: &[&str] = if index % 2 == 0 { &[] } else { &["-Wl,--defsym,__chkstk=___chkstk_ms"] };
         tools.link(&[&at("windows.c"), &at("o.o")], chkstk, &at("a.exe"));
         tools.run(&at("a.exe"));

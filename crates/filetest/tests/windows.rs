@@ -1,12 +1,11 @@
-//! Runs files of the project compiled for Windows, in programs that MinGW's linker makes, under Wine.
+//! Runs files of the project compiled for Windows: on x86-64 in programs that MinGW's linker makes, under Wine; on AArch64
+//! in images that LLVM's linker makes, as data of programs for Linux.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use kingpost_filetest::native::can_run;
 use kingpost_filetest::{Options, Outcome, Via, run_text};
-
-const TRIPLE: &str = "x86_64-pc-windows-gnu";
 
 /// Files of every test run. With `KINGPOST_CASES`, all files of the folder `run` are tested.
 const SAMPLE: &[&str] = &[
@@ -23,7 +22,7 @@ const SAMPLE: &[&str] = &[
 const OTHER_SYSTEMS: &[&str] =
     &["__cranelift_throw", "tls_model", "probestack", "is_pic=false", "libcall_call_conv", "x86_64-"];
 
-/// Returns all files of the project that run on x86-64.
+/// Returns the files of the project that are run.
 fn files() -> Vec<PathBuf> {
     fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -45,23 +44,24 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-#[test]
-fn files_run_on_windows() {
-    if let Err(reason) = can_run(&TRIPLE.parse().unwrap()) {
-        return eprintln!("SKIPPED: files_run_on_windows: {reason}");
+/// Runs the files with a target of a machine for another triple.
+fn run_files(machine: &str, triple: &str) {
+    if let Err(reason) = can_run(&triple.parse().unwrap()) {
+        return eprintln!("SKIPPED: files that run on {triple}: {reason}");
     }
+    let other = if machine == "x86_64" { "target aarch64" } else { "target x86_64" };
+    let target = format!("target {machine}");
     let options = Options::default().with(|options| options.via = Via::Object);
     let (mut ran, mut failures) = (0, Vec::new());
     for file in files() {
         let text = fs::read_to_string(&file).unwrap();
         let is_other = OTHER_SYSTEMS.iter().any(|word| text.contains(word));
-        if is_other || !text.contains("\ntarget x86_64") {
+        if is_other || !text.contains(&format!("\n{target}")) {
             continue;
         }
-        let lines = text.lines().filter(|line| !line.starts_with("target aarch64") && *line != "test interpret");
-        let text: String = lines
-            .map(|line| line.replacen("target x86_64", &format!("set is_pic\ntarget {TRIPLE}"), 1) + "\n")
-            .collect();
+        let lines = text.lines().filter(|line| !line.starts_with(other) && *line != "test interpret");
+        let text: String =
+            lines.map(|line| line.replacen(&target, &format!("set is_pic\ntarget {triple}"), 1) + "\n").collect();
         for unit in run_text(&file.display().to_string(), text.as_bytes(), None, &options).units {
             match unit.outcome {
                 Outcome::Failed(texts) => failures.push(format!("{}: {}", unit.command, texts.join("\n"))),
@@ -72,4 +72,14 @@ fn files_run_on_windows() {
     }
     assert!(failures.is_empty(), "{} of {ran} failed:\n{}", failures.len(), failures.join("\n"));
     assert!(ran > 0, "a file is compiled for Windows");
+}
+
+#[test]
+fn files_run_on_windows() {
+    run_files("x86_64", "x86_64-pc-windows-gnu");
+}
+
+#[test]
+fn files_run_on_windows_on_aarch64() {
+    run_files("aarch64", "aarch64-pc-windows-msvc");
 }

@@ -5,6 +5,7 @@
 //! | `system_v`, `fast` | Procedure Call Standard for the Arm 64-bit Architecture (AAPCS64), section 6.8 |
 //! | `tail` | AAPCS64 without x0 and x1 for arguments and results; callees pop their stack arguments |
 //! | `apple_aarch64` | Apple's "Writing ARM64 code for Apple platforms": stack arguments take their own size, an i128 takes any two registers, and small integers in registers are extended |
+//! | `windows_fastcall` | Microsoft's "Overview of ARM64 ABI conventions": AAPCS64; floats of variadic signatures have become integers |
 //! | `winch` | AAPCS64, except that callers rely on x28 only, only the last result is in a register, and the address of further results is an ordinary first argument |
 //! | `preserve_all` | AAPCS64 without results; all registers are preserved |
 //!
@@ -58,7 +59,7 @@ impl Convention {
         };
         let all = AAPCS_CALLEE_SAVED.union(AAPCS_CLOBBERS);
         match signature.call_conv {
-            CallConv::SystemV | CallConv::Fast => Ok(standard),
+            CallConv::SystemV | CallConv::Fast | CallConv::WindowsFastcall => Ok(standard),
             CallConv::Tail => Ok(Convention { first_int: TAIL_FIRST, callee_pops: true, ..standard }),
             CallConv::AppleAarch64 => {
                 Ok(Convention { apple: true, guards: !settings.enable_llvm_abi_extensions, ..standard })
@@ -77,7 +78,7 @@ impl Convention {
                 callee_saved: all,
                 ..standard
             }),
-            CallConv::WindowsFastcall | CallConv::Probestack => Err(no_convention(signature.call_conv, "aarch64")),
+            CallConv::Probestack => Err(no_convention(signature.call_conv, "aarch64")),
         }
     }
 
@@ -115,9 +116,7 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
         let pointer = if is_argument { args.part(I64, ArgumentExtension::None) } else { pointer_in_x8() };
         abi.return_area = Some(pointer);
     }
-    if signature.variadic.is_some() && !matches!(signature.call_conv, CallConv::SystemV | CallConv::AppleAarch64) {
-        return Err(unsupported("a variadic signature of this calling convention"));
-    }
+    check_variadic(signature)?;
     for (index, param) in signature.params.iter().enumerate() {
         if convention.apple && signature.variadic == Some(index as u32) {
             // Variadic arguments are in memory, each in at least 8 bytes.
@@ -137,6 +136,19 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
     }
     abi.arg_bytes = area_bytes(args.bytes, STACK_ALIGN)?;
     Ok(abi)
+}
+
+/// Rejects variadic signatures of most conventions, and types that they do not pass.
+fn check_variadic(signature: &Signature) -> Result<(), LowerError> {
+    if signature.variadic.is_none() {
+        return Ok(());
+    }
+    match signature.call_conv {
+        CallConv::SystemV | CallConv::AppleAarch64 => Ok(()),
+        CallConv::WindowsFastcall if signature.params.iter().all(|param| param.value_type.is_int()) => Ok(()),
+        CallConv::WindowsFastcall => Err(unsupported("a vector, f16 or f128 in a variadic signature")),
+        _ => Err(unsupported("a variadic signature of this calling convention")),
+    }
 }
 
 /// Returns the places of the results, and the number of bytes of the results in memory.
@@ -350,9 +362,18 @@ mod tests {
 
     #[test]
     fn other_conventions_are_refused_by_name() {
-        for conv in [CallConv::WindowsFastcall, CallConv::Probestack] {
-            let error = check(conv, &[], &[], &[]).unwrap_err();
-            assert!(error.contains(conv.name()), "{error}");
-        }
+        let error = check(CallConv::Probestack, &[], &[], &[]).unwrap_err();
+        assert!(error.contains("probestack"), "{error}");
+    }
+
+    #[test]
+    fn variadic_floats_of_windows_have_become_integers() {
+        let mut signature = Signature::new(CallConv::WindowsFastcall);
+        signature.params.extend([I64, I64, I32].map(AbiParam::new));
+        signature.variadic = Some(1);
+        let abi = assign(&signature, &Settings::default()).unwrap();
+        assert_eq!(abi.text(|reg| crate::regs::name(reg, 8)), "x0 x1 x2 (0) ->  (0)");
+        signature.params.push(AbiParam::new(F128));
+        assert!(assign(&signature, &Settings::default()).is_err());
     }
 }

@@ -109,6 +109,8 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         Special::TrapTest => branching(cx, buffer).trap_if(inst, word(encoding, Regs::of(cx.regs), imm)),
         Special::Nothing => {}
         Special::TlsAddress => tls::address(inst.row, &args, buffer),
+        Special::TlsOfIndex => tls::address_by_index(inst.row, &args, buffer),
+        Special::TlsOfVariable => tls::address_of_variable(inst.row, &args, buffer),
         Special::StackSwitch => stack_switch::emit(inst.row, &args, buffer),
         Special::Leave => leave(inst, cx, buffer, |buffer| encode(inst.row, &args, buffer)),
         Special::LeaveX16 => leave(inst, cx, buffer, |buffer| {

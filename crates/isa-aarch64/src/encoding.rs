@@ -162,6 +162,10 @@ pub enum Special {
     Nothing,
     /// The address of a thread-local symbol.
     TlsAddress,
+    /// The address of a thread-local symbol by the index of its module.
+    TlsOfIndex,
+    /// The address of a thread-local symbol by its own descriptor.
+    TlsOfVariable,
     /// A switch to another stack.
     StackSwitch,
     /// The epilogue, then the instruction that the other fields describe.

@@ -24,25 +24,18 @@
 //! ldp x29, x30, [sp], #48
 //! ```
 //! A function that needs no frame has no prologue: its return address stays in x30. Where a tail call passes more
-//! stack arguments than were received, the stack pointer and the CFA move down first.
+//! stack arguments than were received, the stack pointer and the CFA move down first. Windows has frames of its own
+//! (`mirrored.rs`).
 
-use crate::branches::jump_if;
 use crate::encode::encode;
-use crate::immediates::{Extend, extended};
-use crate::regs::{CC_NE, FP, LR, SP, X16, X17};
-use crate::{rows, stack_check};
-use kingpost_ir::TrapCode;
-use kingpost_mach::{Args, Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, RowId, UnwindOp};
-use kingpost_regalloc::{PReg, RegClass};
+use crate::frame_parts::{LINK_BYTES, MAX_IN_ONE_STEP, above_frame_pointer, descend, pair_row, single_row};
+use crate::regs::{FP, LR, SP, X16};
+use crate::{mirrored, rows, stack_check};
+use kingpost_mach::{Args, Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, UnwindOp};
+use kingpost_regalloc::{PReg, PRegSet, RegClass};
 
-/// Size of the return address and the caller's frame pointer in bytes.
-const LINK_BYTES: u32 = 16;
-/// Largest amount, in bytes, that an access to a pair adds to the stack pointer.
-const MAX_IN_ONE_STEP: u64 = 504;
 /// Limit of offsets from the frame pointer, so that arguments are within 32 bits as well.
 const MAX_FRAME: u64 = (1 << 32) - (1 << 28);
-/// Largest number of probes that are unrolled; more become a loop.
-const MAX_UNROLLED: u64 = 4;
 /// Numbers of `paciasp`, `autiasp` and `bti c` among the hints.
 const SIGN_RETURN: i64 = 25;
 const CHECK_RETURN: i64 = 29;
@@ -59,6 +52,17 @@ pub(crate) enum Signing {
     Always,
 }
 
+/// Restrictions of frames by the tables that describe them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Style {
+    /// DWARF describes all frames.
+    Any,
+    /// A word of macOS describes frames with the link at their top and whole pairs of registers below it.
+    Compact,
+    /// Unwind codes of Windows describe frames whose epilogue mirrors the prologue.
+    Mirrored,
+}
+
 /// Lays out the frame for `needs` in an empty layout.
 ///
 /// # Errors
@@ -67,26 +71,43 @@ pub(crate) fn lay_out(
     needs: &FrameNeeds,
     stack_align: u32,
     signing: Signing,
+    style: Style,
     frame: &mut FrameLayout,
 ) -> Result<(), LowerError> {
-    frame.lay_out(needs, LINK_BYTES, 0, stack_align);
+    let mut needs = *needs;
+    match style {
+        Style::Any => {}
+        Style::Compact => needs.saved = whole_pairs(needs.saved),
+        Style::Mirrored => needs.spill_align = needs.spill_align.max(mirrored::SAVES_ALIGN),
+    }
+    frame.lay_out(&needs, LINK_BYTES, 0, stack_align);
     if frame.size > MAX_FRAME {
         return Err(LowerError::TooLarge { what: "bytes of stack frame", limit: MAX_FRAME });
     }
     frame.slots_from_stack_pointer = !needs.moves_stack_pointer;
     // Outgoing arguments are at the bottom of the frame, where the link would be. Where a tail call makes the frame
     // grow, the link may be made twice, at one distance from the CFA.
-    frame.link_at_bottom = frame.size > 0
+    frame.link_at_bottom = style != Style::Compact
+        && frame.size > 0
         && needs.outgoing_bytes == 0
         && frame.growth() == 0
         && !needs.moves_stack_pointer
         && frame.size + u64::from(LINK_BYTES) <= MAX_IN_ONE_STEP;
+    if style == Style::Mirrored {
+        mirrored::lay_out(frame);
+    }
     frame.signs_return = match signing {
         Signing::Never => false,
         Signing::WithFrame => frame.has_frame,
         Signing::Always => true,
     };
     Ok(())
+}
+
+/// Returns the set with the other register of each pair x19 and x20, x21 and x22, and so on.
+fn whole_pairs(saved: PRegSet) -> PRegSet {
+    let pairs = (19..28).step_by(2).map(|first| [first, first + 1].map(PReg::int));
+    pairs.filter(|pair| pair.iter().any(|&reg| saved.contains(reg))).flatten().fold(saved, PRegSet::with)
 }
 
 /// Emits the prologue. If `guard` is given, a frame larger than that many bytes touches each guard page.
@@ -111,6 +132,7 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, landing_pad: boo
     }
     if growth > 0 {
         descend(growth, guard, buffer);
+        buffer.unwind(UnwindOp::Allocated(growth as u32));
         if frame.signs_return {
             // The signature depends on the stack pointer, which must be equal when the signature is checked.
             sign_return(buffer);
@@ -118,6 +140,9 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, landing_pad: boo
     }
     if !frame.has_frame {
         return;
+    }
+    if frame.is_mirrored {
+        return mirrored::prologue(frame, guard, buffer);
     }
     let above = above_frame_pointer(frame);
     make_link(above, buffer);
@@ -152,11 +177,6 @@ fn undo_link(buffer: &mut Buffer) {
     encode(rows::ADDSP_I, &Args::imm(&[], LINK_BYTES.into()), buffer);
 }
 
-/// Returns the number of bytes from the frame pointer up to the CFA.
-fn above_frame_pointer(frame: &FrameLayout) -> u32 {
-    LINK_BYTES + (frame.size - frame.below_frame_pointer()) as u32
-}
-
 /// Returns the number of bytes from the frame pointer up to the end of the area of saved registers.
 fn top_of_saves(frame: &FrameLayout) -> i64 {
     if frame.link_at_bottom { above_frame_pointer(frame).into() } else { 0 }
@@ -169,57 +189,6 @@ fn sign_return(buffer: &mut Buffer) {
 
 fn hint(number: i64, buffer: &mut Buffer) {
     encode(rows::HINT_I, &Args::imm(&[], number), buffer);
-}
-
-/// Moves the stack pointer down. If `guard` is given, touches each guard page of a larger move.
-fn descend(bytes: u64, guard: Option<u64>, buffer: &mut Buffer) {
-    match guard {
-        Some(guard) if bytes > guard => probe(bytes, guard, buffer),
-        _ => move_down(bytes, buffer),
-    }
-}
-
-/// Moves the stack pointer down. The amount is a multiple of 16, and the stack pointer is aligned after each
-/// instruction.
-fn move_down(bytes: u64, buffer: &mut Buffer) {
-    let (low, high) = (bytes & 0xfff, bytes & 0xfff000);
-    if bytes >> 24 != 0 {
-        encode(rows::CONST_I.of(64), &Args::imm(&[X17], bytes as i64), buffer);
-        encode(rows::SUBSP_R, &Args::regs(&[X17]), buffer);
-        return;
-    }
-    for part in [high, low] {
-        if part != 0 {
-            encode(rows::SUBSP_I, &Args::imm(&[], part as i64), buffer);
-        }
-    }
-}
-
-/// Moves the stack pointer down by `bytes` in steps of `guard`, touching memory after each whole step.
-fn probe(bytes: u64, guard: u64, buffer: &mut Buffer) {
-    let steps = bytes / guard;
-    if steps <= MAX_UNROLLED {
-        for _ in 0..steps {
-            step(guard, buffer);
-        }
-    } else {
-        encode(rows::CONST_I.of(64), &Args::imm(&[X16], (steps * guard) as i64), buffer);
-        let whole = i64::from(extended(Extend::Uxtx, 0));
-        encode(rows::SUB_RRX.of(64), &Args::imm(&[X16, SP, X16], whole), buffer);
-        let again = buffer.new_label();
-        buffer.bind(again);
-        step(guard, buffer);
-        encode(rows::CMPSP_R, &Args::regs(&[X16]), buffer);
-        jump_if(CC_NE, again, buffer);
-    }
-    move_down(bytes % guard, buffer);
-}
-
-/// Moves the stack pointer down by `guard` and touches the memory there. A fault means that the stack is exhausted.
-fn step(guard: u64, buffer: &mut Buffer) {
-    move_down(guard, buffer);
-    let mem = Some(Mem::base(MemBase::StackPointer, 0));
-    encode(rows::STR_MZ.of(64), &Args { mem, trap: Some(TrapCode::STACK_OVERFLOW), ..Args::default() }, buffer);
 }
 
 /// Emits the epilogue, then `exit`, which leaves the function. Pops `popped` bytes of stack arguments.
@@ -245,6 +214,9 @@ pub(crate) fn epilogue(frame: &FrameLayout, popped: u64, buffer: &mut Buffer, ex
 }
 
 fn take_down(frame: &FrameLayout, buffer: &mut Buffer) {
+    if frame.is_mirrored {
+        return mirrored::take_down(frame, buffer);
+    }
     for save in Saves(&frame.saves) {
         save.emit(false, top_of_saves(frame), buffer);
         save.each(|reg, _| buffer.unwind(UnwindOp::Restored(reg)));
@@ -296,24 +268,6 @@ impl Save {
     }
 }
 
-fn pair_row(int: bool, store: bool) -> RowId {
-    match (int, store) {
-        (true, true) => rows::STP_MRR.of(64),
-        (true, false) => rows::LDP_RRM.of(64),
-        (false, true) => rows::STP_MFF.of(128),
-        (false, false) => rows::LDP_FFM.of(128),
-    }
-}
-
-fn single_row(int: bool, store: bool) -> RowId {
-    match (int, store) {
-        (true, true) => rows::STR_MR.of(64),
-        (true, false) => rows::LDR_RM.of(64),
-        (false, true) => rows::STR_MF.of(128),
-        (false, false) => rows::LDR_FM.of(128),
-    }
-}
-
 /// Registers of a frame in groups that one instruction saves: neighbors of one class.
 struct Saves<'a>(&'a [(PReg, u32)]);
 
@@ -341,7 +295,7 @@ mod tests {
 
     fn layout(needs: &FrameNeeds, stack_align: u32, signing: Signing) -> Result<FrameLayout, LowerError> {
         let mut frame = FrameLayout::default();
-        lay_out(needs, stack_align, signing, &mut frame).map(|()| frame)
+        lay_out(needs, stack_align, signing, Style::Any, &mut frame).map(|()| frame)
     }
     use crate::regs::{v, x};
 
@@ -413,6 +367,17 @@ mod tests {
             let above = (bytes - frame.below_frame_pointer()) as i64;
             assert_eq!(frame.incoming(8), Mem::base(MemBase::FramePointer, above + 8));
         }
+    }
+
+    #[test]
+    fn compact_frames_have_their_link_at_the_top_and_whole_pairs() {
+        let mut frame = FrameLayout::default();
+        lay_out(&needs(&[x(19), x(24)], 8), 16, Signing::Never, Style::Compact, &mut frame).unwrap();
+        let mut buffer = Buffer::default();
+        buffer.start(0);
+        prologue(&frame, None, false, &mut buffer);
+        // sub sp, sp, #48; stp x20, x19, [x29, #-16]; stp x24, x23, [x29, #-32]
+        assert_eq!(words(&buffer), [PUSH, SET_FP, 0xd100_c3ff, 0xa93f_4fb4, 0xa93e_5fb8]);
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl LowerIsa for A64 {
 
 impl EmitIsa for A64 {
     fn frame(&self, needs: &FrameNeeds, frame: &mut FrameLayout) -> Result<(), LowerError> {
-        frame::lay_out(needs, STACK_ALIGN, self.signing(), frame)
+        frame::lay_out(needs, STACK_ALIGN, self.signing(), self.frame_style(), frame)
     }
 
     fn landing_pad(&self) -> Option<fn(&mut Buffer)> {

@@ -15,6 +15,8 @@
 //! | `branches.rs` | branches to labels, and other references with a limited reach |
 //! | `atomic_loop.rs`, `atomic_pair_loop.rs` | loops of exclusive loads and stores |
 //! | `frame.rs` | prologue and epilogue |
+//! | `mirrored.rs` | frames on Windows |
+//! | `frame_parts.rs` | parts of all frames |
 //! | `stack_switch.rs` | the switch to another stack |
 //! | `tls.rs` | the address of a thread-local symbol |
 //! | `stack_check.rs` | the check that a frame stays above the stack limit |
@@ -49,9 +51,11 @@ pub mod encode;
 pub mod encoding;
 mod flags;
 mod frame;
+mod frame_parts;
 pub mod immediates;
 mod isa;
 mod lower;
+mod mirrored;
 mod pairs;
 mod plain;
 pub mod regs;

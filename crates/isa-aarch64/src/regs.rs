@@ -16,6 +16,8 @@ pub const fn v(n: u8) -> PReg {
 
 /// Register for the address of a returned structure.
 pub const X8: PReg = x(8);
+/// Register with the bytes of a large frame on Windows, in units of 16.
+pub const X15: PReg = x(15);
 /// First scratch register of frames and addresses. It is never allocated, and no value stays in it beyond one
 /// instruction or edit.
 pub const X16: PReg = x(16);

@@ -1,4 +1,4 @@
-//! The address of a thread-local symbol by a descriptor (ELF for the Arm 64-bit Architecture, section 5.7.11.6).
+//! The address of a thread-local symbol, by system. On Linux by a descriptor (ELF for the Arm 64-bit Architecture, section 5.7.11.6).
 //!
 //! ```text
 //! adrp x0, :tlsdesc:symbol
@@ -31,4 +31,51 @@ pub fn address(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     }
     buffer.put4(0xd53b_d041);
     buffer.put4(0x8b01_0000);
+}
+
+/// Emits the sequence `row` of Windows: the block of the module in the thread's array of blocks, and the symbol's offset
+/// in it (Microsoft, "PE Format", section "The .tls Section"). The immediate is the number of the name of the index.
+///
+/// ```text
+/// adrp x16, _tls_index
+/// ldr  w16, [x16, :lo12:_tls_index]
+/// ldr  x17, [x18, #88]
+/// ldr  x0, [x17, x16, lsl #3]
+/// add  x0, x0, :secrel_hi12:symbol
+/// add  x0, x0, :secrel_lo12:symbol
+/// ```
+pub fn address_by_index(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
+    let Some(Mem { base: MemBase::Symbol(index), .. }) = args.mem else { unreachable!("the row names a symbol") };
+    buffer.list(|| asm::text(row, args));
+    let (symbol, to) = (args.symbols[index as usize].name, u32::from(args.regs[0].enc()));
+    buffer.reloc(RelocKind::Aarch64AdrPage, args.imm as u32, 0);
+    buffer.put4(0x9000_0010);
+    buffer.reloc(RelocKind::Aarch64Ld32Lo12, args.imm as u32, 0);
+    buffer.put4(0xb940_0210);
+    buffer.put4(0xf940_2e51);
+    buffer.put4(0xf870_7a20 | to);
+    buffer.reloc(RelocKind::Aarch64SecRelHi12, symbol, 0);
+    buffer.put4(0x9140_0000 | to << 5 | to);
+    buffer.reloc(RelocKind::Aarch64SecRelLo12, symbol, 0);
+    buffer.put4(0x9100_0000 | to << 5 | to);
+}
+
+/// Emits the sequence `row` of macOS: a call of the routine in the symbol's descriptor.
+///
+/// ```text
+/// adrp x0, symbol@TLVPPAGE
+/// ldr  x0, [x0, symbol@TLVPPAGEOFF]       or add, after linking, if the descriptor is in this image
+/// ldr  x16, [x0]
+/// blr  x16
+/// ```
+pub fn address_of_variable(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
+    let Some(Mem { base: MemBase::Symbol(index), .. }) = args.mem else { unreachable!("the row names a symbol") };
+    buffer.list(|| asm::text(row, args));
+    let symbol = args.symbols[index as usize].name;
+    buffer.reloc(RelocKind::Aarch64TlvPage, symbol, 0);
+    buffer.put4(0x9000_0000);
+    buffer.reloc(RelocKind::Aarch64TlvLo12, symbol, 0);
+    buffer.put4(0xf940_0000);
+    buffer.put4(0xf940_0010);
+    buffer.put4(0xd63f_0200);
 }

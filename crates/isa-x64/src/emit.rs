@@ -72,6 +72,7 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         Special::Nothing => {}
         Special::TlsAddress => tls::address(inst.row, &args, buffer),
         Special::TlsOfIndex => tls::address_by_index(inst.row, &args, buffer),
+        Special::TlsOfVariable => tls::address_of_variable(inst.row, &args, buffer),
         Special::StackSwitch => stack_switch::emit(inst.row, &args, buffer),
         Special::Select => select(inst, cx.regs, buffer),
         Special::Leave if inst.row == rows::RET => {

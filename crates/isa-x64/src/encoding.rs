@@ -87,6 +87,8 @@ pub enum Special {
     TlsAddress,
     /// The address of a thread-local symbol by the index of its module.
     TlsOfIndex,
+    /// The address of a thread-local symbol by its descriptor.
+    TlsOfVariable,
     /// A switch to another stack.
     StackSwitch,
     /// Move to a float register unless a condition fails.

@@ -59,7 +59,8 @@ const MAX_POPPED: u64 = 0xfff0;
 /// Upper bound of the bytes of pushed registers and gaps.
 const MAX_SAVED: u64 = 16 * 8 + 16;
 
-/// Lays out the frame for `needs` in an empty layout. Frames larger than `guard` are probed.
+/// Lays out the frame for `needs` in an empty layout. Frames larger than `guard` are probed. If `saves_first`, the saved
+/// registers are right below the link, where compact unwind information of macOS finds them.
 ///
 /// # Errors
 /// If the frame is too large for displacements, or more bytes are to be popped than a return can pop.
@@ -67,9 +68,11 @@ pub(crate) fn lay_out(
     needs: &FrameNeeds,
     stack_align: u32,
     guard: Option<u64>,
+    saves_first: bool,
     frame: &mut FrameLayout,
 ) -> Result<(), LowerError> {
-    frame.saves_at_bottom = needs.outgoing_bytes == 0
+    frame.saves_at_bottom = !saves_first
+        && needs.outgoing_bytes == 0
         && needs.saved.iter().all(|reg| reg.class() == RegClass::Int)
         && guard.is_none_or(|guard| MAX_SAVED + needs.spill_bytes + needs.slots_bytes <= guard);
     frame.lay_out(needs, LINK_BYTES, RETURN_BYTES, stack_align);
@@ -319,7 +322,7 @@ mod tests {
 
     fn layout(needs: &FrameNeeds, guard: Option<u64>) -> Result<FrameLayout, LowerError> {
         let mut frame = FrameLayout::default();
-        lay_out(needs, 16, guard, &mut frame).map(|()| frame)
+        lay_out(needs, 16, guard, false, &mut frame).map(|()| frame)
     }
     use crate::regs::{R12, R13, RBX, xmm};
 

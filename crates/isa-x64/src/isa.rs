@@ -77,7 +77,7 @@ impl LowerIsa for X64 {
 
 impl EmitIsa for X64 {
     fn frame(&self, needs: &FrameNeeds, frame: &mut FrameLayout) -> Result<(), LowerError> {
-        frame::lay_out(needs, STACK_ALIGN, self.guard(), frame)
+        frame::lay_out(needs, STACK_ALIGN, self.guard(), self.settings.enable_compact_unwind_abi, frame)
     }
 
     fn prologue(&self, frame: &FrameLayout, buffer: &mut Buffer) {

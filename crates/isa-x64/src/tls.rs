@@ -45,3 +45,19 @@ pub fn address_by_index(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     buffer.reloc(RelocKind::X86SecRel, args.symbols[index as usize].name, 0);
     buffer.put4(0);
 }
+
+/// Emits the sequence `row` of macOS: a call of the routine in the symbol's descriptor, which returns the address in rax
+/// and preserves the integer registers except rdi.
+///
+/// ```text
+/// mov  rdi, [rip + symbol@tlvp]       or lea, after linking, if the descriptor is in this image
+/// call [rdi]
+/// ```
+pub fn address_of_variable(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
+    let Some(Mem { base: MemBase::Symbol(index), .. }) = args.mem else { unreachable!("the row names a symbol") };
+    buffer.list(|| asm::text(row, args));
+    buffer.put(&[0x48, 0x8b, 0x3d]);
+    buffer.reloc(RelocKind::X86Tlv, args.symbols[index as usize].name, -4);
+    buffer.put4(0);
+    buffer.put(&[0xff, 0x17]);
+}

@@ -60,7 +60,12 @@ pub fn apply(
         | RelocKind::Aarch64TlsDescAdrPage
         | RelocKind::Aarch64TlsDescLdLo12
         | RelocKind::Aarch64TlsDescAddLo12
-        | RelocKind::Aarch64TlsDescCall => return Err(LoadError::ThreadLocal(name.clone())),
+        | RelocKind::Aarch64TlsDescCall
+        | RelocKind::X86Tlv
+        | RelocKind::Aarch64SecRelHi12
+        | RelocKind::Aarch64SecRelLo12
+        | RelocKind::Aarch64TlvPage
+        | RelocKind::Aarch64TlvLo12 => return Err(LoadError::ThreadLocal(name.clone())),
         // The offset of a load is in units of its size.
         RelocKind::Aarch64Ld32Lo12 => insert((low12((target.symbol as i64).wrapping_add(addend)) >> 2) << 10, field),
         RelocKind::Aarch64Ld64Lo12 => insert((low12((target.symbol as i64).wrapping_add(addend)) >> 3) << 10, field),

@@ -75,6 +75,9 @@ pub enum RelocKind {
     /// 4 bytes, the address of the pair of words that names a thread-local symbol, minus `P`, plus `A`, on x86-64.
     /// Used in the sequence of the general dynamic model.
     X86TlsGd,
+    /// 4 bytes, the address of the pointer to a thread-local symbol's descriptor, minus `P`, plus `A`, on x86-64
+    /// (Mach-O).
+    X86Tlv,
     /// 4 bytes, the offset of a thread-local symbol in its section, plus `A`, on x86-64 (COFF).
     X86SecRel,
     /// 26 bits of words, `S + A - P`, a call on AArch64.
@@ -109,6 +112,14 @@ pub enum RelocKind {
     Aarch64TlsDescAddLo12,
     /// The call by the descriptor. The relocation writes no bytes, unless a linker replaces the sequence.
     Aarch64TlsDescCall,
+    /// Bits 12 to 23 of the offset of a thread-local symbol in its section, `add` (COFF).
+    Aarch64SecRelHi12,
+    /// Low 12 bits of that offset, `add`.
+    Aarch64SecRelLo12,
+    /// 21 bits of pages of the pointer to a thread-local symbol's descriptor, `adrp` (Mach-O).
+    Aarch64TlvPage,
+    /// Low 12 bits of that pointer, `ldr`.
+    Aarch64TlvLo12,
 }
 
 impl RelocKind {
@@ -122,6 +133,11 @@ impl RelocKind {
                 | RelocKind::Aarch64TlsDescLdLo12
                 | RelocKind::Aarch64TlsDescAddLo12
                 | RelocKind::Aarch64TlsDescCall
+                | RelocKind::X86Tlv
+                | RelocKind::Aarch64SecRelHi12
+                | RelocKind::Aarch64SecRelLo12
+                | RelocKind::Aarch64TlvPage
+                | RelocKind::Aarch64TlvLo12
         )
     }
 

@@ -86,7 +86,12 @@ pub struct FrameLayout {
     pub link_at_bottom: bool,
     /// Whether the saved registers are below all slots (x86-64).
     pub saves_at_bottom: bool,
-    /// Saved registers, each with its distance in bytes below the link, or below the CFA if the link is at the bottom.
+    /// Whether the epilogue undoes the prologue instruction by instruction, as unwind codes of Windows require
+    /// (AArch64).
+    pub is_mirrored: bool,
+    /// Bytes of the area of saved registers if it is above the link and not below it.
+    pub saved_above_link: u64,
+    /// Saved registers, each with its distance in bytes below the link, or below the CFA if they are above the link.
     pub saves: SmallVec<[(PReg, u32); 8]>,
     /// Distance of the end of the spill area below the same point. Slot offsets count downwards from the end.
     pub spill_top: u64,
@@ -156,7 +161,7 @@ impl FrameLayout {
 
     /// Returns the number of bytes by which the stack pointer of the body is below the frame pointer.
     pub fn below_frame_pointer(&self) -> u64 {
-        if self.link_at_bottom { 0 } else { self.size }
+        if self.link_at_bottom { 0 } else { self.size - self.saved_above_link }
     }
 
     /// Returns the memory `offset` bytes above the point that is `bytes` bytes below the link, or below the CFA if
@@ -166,7 +171,7 @@ impl FrameLayout {
             Mem::base(MemBase::StackPointer, (self.bottom() + self.size - bytes + offset) as i64)
         } else {
             debug_assert!(!self.link_at_bottom, "the frame pointer is above the slots");
-            Mem::base(MemBase::FramePointer, offset as i64 - bytes as i64)
+            Mem::base(MemBase::FramePointer, (self.saved_above_link + offset) as i64 - bytes as i64)
         }
     }
 

@@ -338,7 +338,7 @@ settings! {
     enable_incremental_compilation_cache_checks: bool = false, "Check that compiling twice yields equal code.";
     bb_padding_log2_minus_one: u8 = 0, "If N is not 0, pad each block with 2^(N-1) bytes; at most 24.";
     log2_min_function_alignment: u8 = 0, "Alignment of functions in bytes, as a power of two; at most 16.";
-    enable_compact_unwind_abi: bool = false, "Restrict frames to forms that Mach-O compact unwind can describe.";
+    enable_compact_unwind_abi: bool = false, "Restrict frames to forms that Mach-O compact unwind can describe, unless vector registers are saved.";
 }
 
 impl Settings {
@@ -382,12 +382,6 @@ impl Settings {
         let refuse = |key, value: String| Err(SettingError::Unsupported { key, value });
         if self.enable_incremental_compilation_cache_checks {
             return refuse("enable_incremental_compilation_cache_checks", "true".into());
-        }
-        if self.enable_compact_unwind_abi {
-            return refuse("enable_compact_unwind_abi", "true".into());
-        }
-        if self.tls_model == TlsModel::Macho {
-            return refuse("tls_model", self.tls_model.to_string());
         }
         if self.stack_switch_model == StackSwitchModel::UpdateWindowsTib {
             return refuse("stack_switch_model", self.stack_switch_model.to_string());
@@ -433,8 +427,8 @@ mod tests {
         assert!(s.check().is_ok());
         s.set("tls_model", "elf_gd").unwrap();
         assert_eq!(s.check(), Ok(()));
-        s.set("tls_model", "macho").unwrap();
-        assert!(s.check().unwrap_err().to_string().contains("tls_model=macho"));
+        s.set("stack_switch_model", "update_windows_tib").unwrap();
+        assert!(s.check().unwrap_err().to_string().contains("stack_switch_model=update_windows_tib"));
     }
 
     #[test]

@@ -80,6 +80,6 @@ variants! {
         8 Aarch64Call, 9 Aarch64AdrPage, 10 Aarch64AddLo12, 11 Aarch64Ld32Lo12, 12 Aarch64Ld64Lo12, 13 Aarch64Ld128Lo12,
         14 Aarch64MovwG0, 15 Aarch64MovwG1, 16 Aarch64MovwG2, 17 Aarch64MovwG3, 18 Aarch64AdrGotPage,
         19 Aarch64LdGotLo12, 20 Aarch64TlsDescAdrPage, 21 Aarch64TlsDescLdLo12, 22 Aarch64TlsDescAddLo12,
-        23 Aarch64TlsDescCall
+        23 Aarch64TlsDescCall, 24 Aarch64SecRelHi12, 25 Aarch64SecRelLo12, 26 X86Tlv, 27 Aarch64TlvPage, 28 Aarch64TlvLo12
     }
 }

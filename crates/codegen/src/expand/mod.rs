@@ -45,7 +45,7 @@ pub(crate) fn run(func: &mut Function, compiler: &Compiler) -> Result<(), Refusa
         global_values::run(func)?;
     }
     if windows_variadic::occurs(func) {
-        windows_variadic::run(func);
+        windows_variadic::run(func, !windows_results::passes_by_address(compiler));
     }
     if wide::occurs(func) {
         wide::run(func, compiler)?;

@@ -28,13 +28,16 @@ pub(super) fn occurs(func: &Function) -> bool {
 pub(super) fn run(func: &mut Function, compiler: &Compiler) -> Result<(), Refusal> {
     let (half, settings) = (compiler.isa().half_precision(), compiler.settings());
     let may_call = !compiler.options().no_compiler_routines;
-    if settings.enable_llvm_abi_extensions {
+    let of_windows =
+        windows_results::passes_by_address(compiler) && settings.libcall_convention() == CallConv::WindowsFastcall;
+    if settings.enable_llvm_abi_extensions && windows_results::passes_by_address(compiler) {
         windows_results::run(func);
     }
     let used = used_values(func);
     let mut next_block = func.layout.entry_block();
     let (routines, passes_wide_floats) = (Vec::new(), false);
-    let mut expander = Expander { cursor: Cursor::new(func), half, settings, used, routines, passes_wide_floats };
+    let mut expander =
+        Expander { cursor: Cursor::new(func), half, settings, used, routines, of_windows, passes_wide_floats };
     while let Some(block) = next_block {
         let mut next_inst = expander.func().layout.first_inst(block);
         while let Some(inst) = next_inst {
@@ -86,6 +89,8 @@ pub(super) struct Expander<'f> {
     used: EntitySet<Value>,
     /// The routines called so far.
     routines: Vec<(LibCall, FuncRef)>,
+    /// Whether routines are `windows_fastcall` as on x86-64.
+    of_windows: bool,
     /// Whether a routine passes or returns an f128 in `windows_fastcall`, where C compilers do not agree on its place.
     passes_wide_floats: bool,
 }
@@ -208,10 +213,10 @@ impl<'f> Expander<'f> {
     }
 
     /// Calls a routine and returns its result. Integers of 128 bits are passed and returned as halves. All
-    /// conventions but `windows_fastcall` have enough registers for the operands of a routine, and assign the
+    /// conventions but `windows_fastcall` of x86-64 have enough registers for the operands of a routine, and assign the
     /// registers of halves and of whole integers alike. That convention passes and returns them like vectors.
     pub(super) fn call(&mut self, routine: LibCall, args: &[Value], to: Type) -> Value {
-        let of_windows = self.settings.libcall_convention() == CallConv::WindowsFastcall;
+        let of_windows = self.of_windows;
         let mut passed = Vec::with_capacity(4);
         for &arg in args {
             self.passes_wide_floats |= of_windows && (self.ty(arg) == F128 || to == F128);

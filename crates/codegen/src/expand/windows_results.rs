@@ -7,12 +7,19 @@
 //!
 //! C compilers interpret the convention like this. It is an extension of LLVM.
 
+use crate::compiler::Compiler;
 use kingpost_ir::builder::InstBuilder;
 use kingpost_ir::cursor::Cursor;
 use kingpost_ir::memflags::Endianness;
 use kingpost_ir::signature::{CallConv, Signature};
 use kingpost_ir::types::{I8X16, I128};
 use kingpost_ir::{Function, Inst, InstData, MemFlags, Opcode, Type, Value};
+use target_lexicon::Architecture;
+
+/// Returns `true` if `windows_fastcall` passes values of 128 bits by address and returns them as vectors, as on x86-64.
+pub(super) fn passes_by_address(compiler: &Compiler) -> bool {
+    compiler.triple().architecture == Architecture::X86_64
+}
 
 /// Changes the signatures, and the calls and returns that use them.
 pub(super) fn run(func: &mut Function) {

@@ -1,4 +1,5 @@
-//! Variadic floats in `windows_fastcall` become integers, because the callee reads them from general-purpose registers.
+//! Variadic floats in `windows_fastcall` become integers, because the callee reads them from general-purpose registers. On
+//! AArch64, all floats of a variadic signature do.
 //!
 //! Before: `call fn0(v0, v1)`, with `fn0 = %f(i64, ..., f64) windows_fastcall`.
 //! After: `v2 = bitcast.i64 v1`, `call fn0(v0, v2)`, with `fn0 = %f(i64, ..., i64) windows_fastcall`.
@@ -14,19 +15,19 @@ pub(super) fn occurs(func: &Function) -> bool {
     func.dfg.signatures.values().any(is_variadic)
 }
 
-/// Changes the variadic signatures, and the calls that use them.
-pub(super) fn run(func: &mut Function) {
+/// Changes the variadic signatures, and the calls that use them. The named parameters change as well if `all_floats`.
+pub(super) fn run(func: &mut Function, all_floats: bool) {
     let mut next_block = func.layout.entry_block();
     while let Some(block) = next_block {
         let mut next_inst = func.layout.first_inst(block);
         while let Some(inst) = next_inst {
             next_inst = func.layout.next_inst(inst);
-            pass_integers(func, inst);
+            pass_integers(func, inst, all_floats);
         }
         next_block = func.layout.next_block(block);
     }
     for signature in func.dfg.signatures.values_mut().filter(|signature| is_variadic(signature)) {
-        let fixed = signature.variadic.map_or(usize::MAX, |fixed| fixed as usize);
+        let fixed = unchanged(signature, all_floats);
         for param in signature.params.iter_mut().skip(fixed) {
             param.value_type = integer(param.value_type).unwrap_or(param.value_type);
         }
@@ -37,8 +38,17 @@ fn is_variadic(signature: &Signature) -> bool {
     signature.variadic.is_some() && signature.call_conv == CallConv::WindowsFastcall
 }
 
+/// Returns the number of parameters that keep their types.
+fn unchanged(signature: &Signature, all_floats: bool) -> usize {
+    match signature.variadic {
+        Some(_) if all_floats => 0,
+        Some(fixed) => fixed as usize,
+        None => signature.params.len(),
+    }
+}
+
 /// Converts the variadic arguments of a call.
-fn pass_integers(func: &mut Function, inst: Inst) {
+fn pass_integers(func: &mut Function, inst: Inst, all_floats: bool) {
     let Some(sig) = func.dfg.call_signature(inst) else { return };
     let signature = &func.dfg.signatures[sig];
     if !is_variadic(signature) {
@@ -46,7 +56,7 @@ fn pass_integers(func: &mut Function, inst: Inst) {
     }
     // The first operand of an indirect call is its target.
     let params = signature.params.len();
-    let fixed = signature.variadic.map_or(params, |fixed| fixed as usize);
+    let fixed = unchanged(signature, all_floats);
     let first = func.dfg.inst_args(inst).len() - params;
     for index in first + fixed..first + params {
         let arg = func.dfg.inst_args(inst)[index];

@@ -2,7 +2,7 @@
 
 use kingpost_ir::libcall::LibCall;
 use std::sync::Arc;
-use target_lexicon::{Environment, OperatingSystem, Triple};
+use target_lexicon::{Architecture, Environment, OperatingSystem, Triple};
 
 /// Function that returns the symbol of a library routine for a module.
 pub type LibCallNames = Arc<dyn Fn(LibCall) -> String + Send + Sync>;
@@ -12,7 +12,7 @@ pub type LibCallNames = Arc<dyn Fn(LibCall) -> String + Send + Sync>;
 pub fn default_libcall_name(libcall: LibCall, triple: &Triple) -> &'static str {
     match libcall {
         LibCall::Probestack if triple.operating_system == OperatingSystem::Windows => match triple.environment {
-            Environment::Gnu => "___chkstk_ms",
+            Environment::Gnu if triple.architecture == Architecture::X86_64 => "___chkstk_ms",
             _ => "__chkstk",
         },
         LibCall::Probestack => "__kingpost_probestack",

@@ -93,7 +93,6 @@ pub(super) fn relocation_name(kind: RelocKind) -> Result<&'static str, ObjectErr
         RelocKind::X86CallPcRel4 | RelocKind::X86CallPltRel4 => "R_X86_64_PLT32",
         RelocKind::X86GotPcRel4 => "R_X86_64_GOTPCREL",
         RelocKind::X86TlsGd => "R_X86_64_TLSGD",
-        RelocKind::X86SecRel => return Err(ObjectError::Relocation(kind)),
         _ => return Err(ObjectError::Relocation(kind)),
     })
 }

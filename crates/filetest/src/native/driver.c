@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <ucontext.h>
@@ -169,6 +170,13 @@ __asm__(".text\n"
         "ldp x25, x26, [sp, #64]; ldp x27, x28, [sp, #80]\n"
         "ldp d8, d9, [sp, #96]; ldp d10, d11, [sp, #112]; ldp d12, d13, [sp, #128]; ldp d14, d15, [sp, #144]\n"
         "ldp x29, x30, [sp], #160; ret\n");
+/* Touches the pages of a frame of x15 units of 16 bytes, writing only x16 and x17, in images for Windows. */
+__asm__(".text\n"
+        ".globl __chkstk\n"
+        "__chkstk: lsl x16, x15, #4; mov x17, sp\n"
+        "1: sub x17, x17, #4096; subs x16, x16, #4096; ldr xzr, [x17]; b.gt 1b; ret\n");
+/* An image for Windows in the data of this program. */
+extern char kingpost_image[] __attribute__((weak));
 #endif
 uint64_t kingpost_saved_sp;
 
@@ -236,6 +244,20 @@ __asm__(".text\n"
         "br x3\n");
 #endif
 
+#if defined(__aarch64__)
+/* Gives the sections of an image the access that they have on Windows. */
+static void protect_image(void) {
+    enum { EXECUTE = 0x20000000, WRITE = 0x80000000 };
+    const char *optional = kingpost_image + *(uint32_t *)(kingpost_image + 0x3c) + 24;
+    const char *section = optional + *(uint16_t *)(optional - 4);
+    for (unsigned count = *(uint16_t *)(optional - 18); count; count--, section += 40) {
+        uint32_t size = *(uint32_t *)(section + 8), rva = *(uint32_t *)(section + 12), flags = *(uint32_t *)(section + 36);
+        int access = PROT_READ | (flags & EXECUTE ? PROT_EXEC : 0) | (flags & WRITE ? PROT_WRITE : 0);
+        system_call(SYS_mprotect, (long)kingpost_image + rva, (size + 4095) & -4096, access, 0);
+    }
+}
+#endif
+
 int main(void) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGPROF};
     stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof handler_stack};
@@ -248,6 +270,9 @@ int main(void) {
 #endif
         system_call(SYS_rt_sigaction, signals[i], (long)&action, 0, sizeof action.mask);
     }
+#if defined(__aarch64__)
+    if (kingpost_image) protect_image();
+#endif
     put(__kingpost_table + 1, __kingpost_table[0] * 8);
     uint64_t seconds;
     if (!get(&seconds, sizeof seconds)) leave(3);

@@ -9,9 +9,8 @@ use kingpost_mach::{DataObject, DataPointer, ModuleBuffer, SymbolName};
 use tempfile::TempDir;
 
 use crate::native::build::Program;
-use crate::native::machine::{Tools, tools};
-
-const TABLE: &str = "__kingpost_table";
+use crate::native::image::linux_object;
+use crate::native::machine::{TABLE, Tools, succeed, tools};
 
 /// A program that can be run.
 #[derive(Debug)]
@@ -34,7 +33,11 @@ pub(crate) fn link(program: &Program) -> Result<Executable, String> {
     let at = |name: &str| folder.path().join(name);
     let write = |name: &str, bytes: &[u8]| fs::write(at(name), bytes).map_err(|error| error.to_string());
     write("driver.o", driver)?;
-    write("test.o", &object(program)?)?;
+    let object = object(program)?;
+    match tools.is_image {
+        true => write("test.o", &linux_object(program, &object, folder.path())?)?,
+        false => write("test.o", &object)?,
+    }
     let mut cc = Command::new(tools.cc);
     // Linkers for Windows add the suffix to a name without one.
     cc.args(tools.link).arg("-o").arg(at("test.exe")).args([at("driver.o"), at("test.o")]);
@@ -80,14 +83,4 @@ fn compile_driver(tools: &Tools) -> Result<Vec<u8>, String> {
     let mut cc = Command::new(tools.cc);
     succeed(cc.args(["-c", "-O1", "-fno-stack-protector", "-fno-pie", "-o"]).args([&object, &source]))?;
     fs::read(object).map_err(|error| error.to_string())
-}
-
-/// Runs a tool that must succeed without output.
-fn succeed(command: &mut Command) -> Result<(), String> {
-    let tool = command.get_program().display().to_string();
-    let output = command.output().map_err(|error| format!("cannot run `{tool}`: {error}"))?;
-    if output.status.success() && output.stderr.is_empty() {
-        return Ok(());
-    }
-    Err(format!("`{tool}` failed or warned:\n{}", String::from_utf8_lossy(&output.stderr)))
 }

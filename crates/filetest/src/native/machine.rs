@@ -7,6 +7,9 @@ use std::sync::OnceLock;
 
 use target_lexicon::{BinaryFormat, Triple};
 
+/// Symbol of the driver's table of functions.
+pub(crate) const TABLE: &str = "__kingpost_table";
+
 /// System tools that link an object into a program, and run it.
 #[derive(Debug)]
 pub(crate) struct Tools {
@@ -18,6 +21,8 @@ pub(crate) struct Tools {
     pub(crate) libraries: &'static [&'static str],
     /// Source of the driver.
     pub(crate) source: &'static str,
+    /// Whether a linker for Windows makes an image, which becomes data of a program for Linux.
+    pub(crate) is_image: bool,
     /// Emulator that runs the program, unless the host does.
     emulator: Option<&'static str>,
     /// The first of these tools that is not installed, after it was determined.
@@ -27,9 +32,9 @@ pub(crate) struct Tools {
 }
 
 /// Returns tools whose programs need the mathematical library.
-const fn new(cc: &'static str, link: &'static [&'static str], emulator: Option<&'static str>) -> Tools {
+const fn new(cc: &'static str, link: &'static [&'static str], emulator: Option<&'static str>, is_image: bool) -> Tools {
     let (libraries, source) = (&["-Wl,--as-needed", "-lm"], include_str!("driver.c"));
-    Tools { cc, link, libraries, source, emulator, missing: OnceLock::new(), driver: OnceLock::new() }
+    Tools { cc, link, libraries, source, is_image, emulator, missing: OnceLock::new(), driver: OnceLock::new() }
 }
 
 /// Returns tools whose programs start without C's library.
@@ -39,6 +44,7 @@ const fn windows(cc: &'static str) -> Tools {
         link: &["-nostartfiles", "-Wl,-e,kingpost_start"],
         libraries: &[],
         source: include_str!("driver_windows.c"),
+        is_image: false,
         emulator: Some(WINE),
         missing: OnceLock::new(),
         driver: OnceLock::new(),
@@ -48,11 +54,21 @@ const fn windows(cc: &'static str) -> Tools {
 /// Runs programs for Windows.
 const WINE: &str = "wine";
 
-static HOST: Tools = new("cc", &["-no-pie"], None);
+static HOST: Tools = new("cc", &["-no-pie"], None, false);
+
+/// Returns tools for AArch64 elsewhere.
+const fn aarch64(is_image: bool) -> Tools {
+    let (cc, link, emulator) = ("aarch64-linux-gnu-gcc", &["-static", "-no-pie"], Some("qemu-aarch64"));
+    new(cc, link, emulator, is_image)
+}
+
+/// Tools that make images, besides the others.
+const IMAGE_TOOLS: [&str; 2] = ["lld-link", "llvm-dlltool"];
 
 /// Tools for other machines, by architecture and system.
-static EMULATED: [(&str, Tools); 2] = [
-    ("aarch64", new("aarch64-linux-gnu-gcc", &["-static", "-no-pie"], Some("qemu-aarch64"))),
+static EMULATED: [(&str, Tools); 3] = [
+    ("aarch64", aarch64(false)),
+    ("aarch64 Windows", aarch64(true)),
     ("x86_64 Windows", windows("x86_64-w64-mingw32-gcc")),
 ];
 
@@ -77,7 +93,8 @@ pub(crate) fn tools(triple: &Triple) -> Result<&'static Tools, String> {
     let host = is_host(triple).then_some(&HOST);
     let tools = host.or_else(emulated).ok_or_else(|| format!("this machine does not run {name} code"))?;
     let is_missing = |tool: &&str| Command::new(tool).arg("--version").output().is_err();
-    let find = || [Some(tools.cc), tools.emulator].into_iter().flatten().find(is_missing);
+    let others = IMAGE_TOOLS.into_iter().filter(|_| tools.is_image);
+    let find = || [Some(tools.cc), tools.emulator].into_iter().flatten().chain(others.clone()).find(is_missing);
     match tools.missing.get_or_init(find) {
         None => Ok(tools),
         Some(tool) => {
@@ -112,4 +129,14 @@ impl Tools {
             }
         }
     }
+}
+
+/// Runs a tool that must succeed without output.
+pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
+    let tool = command.get_program().display().to_string();
+    let output = command.output().map_err(|error| format!("cannot run `{tool}`: {error}"))?;
+    if output.status.success() && output.stderr.is_empty() {
+        return Ok(());
+    }
+    Err(format!("`{tool}` failed or warned:\n{}", String::from_utf8_lossy(&output.stderr)))
 }

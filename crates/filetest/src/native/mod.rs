@@ -6,10 +6,11 @@
 //!
 //! Both variants share these steps. Then the code is loaded into this process and called in a copy of it
 //! (`jit.rs`), or written as an object and linked with a driver (`object.rs`). Code of another machine always takes
-//! the second path, and an emulator runs it (`machine.rs`).
+//! the second path, and an emulator runs it (`machine.rs`), by way of an image for Windows on AArch64 (`image.rs`).
 
 mod build;
 mod call;
+mod image;
 mod jit;
 mod link;
 mod machine;

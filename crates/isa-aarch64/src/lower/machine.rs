@@ -4,7 +4,7 @@ use super::cx::Cx;
 use super::{branch, vector};
 use crate::emit::{fill_row, spill_row};
 use crate::immediates;
-use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, x};
+use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, X15, x};
 use crate::rows;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, Value};
@@ -43,7 +43,9 @@ impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
         address_got: rows::ADDR64_GOT,
         address_absolute: rows::ADDR64_ABS,
         tls_address: rows::TLS_ADDRESS,
-        tls_of_index: None,
+        tls_of_index: (rows::TLS_OF_INDEX, PRegSet::EMPTY),
+        // Apple's runtime is known to preserve all other registers that can hold values.
+        tls_of_variable: (rows::TLS_OF_VARIABLE, PRegSet::EMPTY.with(x(9)).with(x(15))),
         stack_switch: rows::STACK_SWITCH,
         frame_pointer: rows::MOV64_FROM_FP,
         stack_pointer: rows::MOV64_FROM_SP,
@@ -77,6 +79,7 @@ impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
     const TLS_CLOBBERS: PRegSet = PRegSet::EMPTY.with(x(1));
     const SWITCH_RESULT: PRegSet = PRegSet::EMPTY.with(x(0));
     const PROBE_CLOBBERS: PRegSet = PRegSet::EMPTY;
+    const PROBE_ROUTINE_CLOBBERS: PRegSet = PRegSet::EMPTY.with(X15);
     const HAS_ENTRY_SCRATCH: bool = true;
     const LEAST_FLOAT_BYTES: u8 = 2;
     const SELECTS_FIRST: bool = true;

@@ -41,6 +41,11 @@ rows! {
     ADR_BLOCK = None "adr {0}, {t}" [D8] special(Special::BlockAddress), .kind(RowKind::Remat), .index(ListIndex::Targets(1));
     // The address of a thread-local symbol, by a descriptor. Linkers recognize the first four instructions.
     TLS_ADDRESS = Clobber "adrp x0, :tlsdesc:{t}; ldr x1, [x0, :tlsdesc_lo12:{t}]; add x0, x0, :tlsdesc_lo12:{t}; .tlsdesccall {t}; blr x1; mrs x1, tpidr_el0; add {0}, x0, x1" [D8.fixed(x(0))] special(Special::TlsAddress);
+    // The address of a thread-local symbol of the module with the index in the named symbol (Windows). x18 is the
+    // address of the thread's block.
+    TLS_OF_INDEX = None "adrp x16, symbol{i}; ldr w16, [x16, :lo12:symbol{i}]; ldr x17, [x18, #88]; ldr {0}, [x17, x16, lsl #3]; add {0}, {0}, :secrel_hi12:{t}; add {0}, {0}, :secrel_lo12:{t}" [D8] special(Special::TlsOfIndex), .index(ListIndex::Name);
+    // The address of a thread-local symbol with a descriptor of its own (macOS).
+    TLS_OF_VARIABLE = Clobber "adrp x0, {t}@TLVPPAGE; ldr x0, [x0, {t}@TLVPPAGEOFF]; ldr x16, [x0]; blr x16" [D8.fixed(x(0))] special(Special::TlsOfVariable);
     // Switches to another stack. Only the frame is preserved, so that registers are free.
     STACK_SWITCH = Clobber "ldr x3, [x2]; mov x4, sp; str x4, [x1]; mov sp, x3; ldr x3, [x2, #8]; str x29, [x1, #8]; mov x29, x3; ldr x16, [x2, #16]; adr x4, .+12; str x4, [x1, #16]; br x16; hint #36" [D8.fixed(x(0)), U8.fixed(x(1)), U8.fixed(x(2)), U8.fixed(x(0))] special(Special::StackSwitch);
     // Exits of the function, with the epilogue first.
@@ -73,6 +78,8 @@ rows! {
     SUBSP_I = None "sub sp, sp, {i}" [] op(0xd100_03ff).add_sub();
     ADDSP_R = None "add sp, sp, {0}" [U8] op(0x8b20_63ff).rm(0);
     SUBSP_R = None "sub sp, sp, {0}" [U8] op(0xcb20_63ff).rm(0);
+    // The register counts units of 16 bytes.
+    SUBSP_R16 = None "sub sp, sp, {0}, lsl #4" [U8] op(0xcb20_73ff).rm(0);
     CMPSP_R = Def "cmp sp, {0}" [U8] op(0xeb20_63ff).rm(0);
     MOV64_TO_SP = None "mov sp, {0}" [U8] op(0x9100_001f).rn(0);
     // Registers that are not allocated.

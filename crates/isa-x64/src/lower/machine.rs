@@ -6,7 +6,7 @@ use super::cx::Cx;
 use super::vector::repeated;
 use crate::edit::{fill_row, spill_row};
 use crate::frame::PROBE_CLOBBERS;
-use crate::regs::{RAX, RCX, RDI, RDX, RSI, SYSV_CLOBBERS};
+use crate::regs::{RAX, RCX, RDI, RDX, RSI, SYSV_CLOBBERED_INTS, SYSV_CLOBBERS};
 use crate::rows;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, TrapCode, Value};
@@ -44,7 +44,9 @@ impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
         address_got: rows::MOV64_GOT,
         address_absolute: rows::MOVABS_ABS,
         tls_address: rows::TLS_ADDRESS,
-        tls_of_index: Some((rows::TLS_OF_INDEX, PRegSet::EMPTY.with(RCX))),
+        tls_of_index: (rows::TLS_OF_INDEX, PRegSet::EMPTY.with(RCX)),
+        // The routine is only known to preserve the other integer registers.
+        tls_of_variable: (rows::TLS_OF_VARIABLE, SYSV_CLOBBERS.difference(SYSV_CLOBBERED_INTS).with(RDI)),
         stack_switch: rows::STACK_SWITCH,
         frame_pointer: rows::MOV64_FROM_RBP,
         stack_pointer: rows::MOV64_FROM_RSP,
@@ -77,6 +79,7 @@ impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
     const TLS_CLOBBERS: PRegSet = SYSV_CLOBBERS.difference(PRegSet::EMPTY.with(RAX));
     const SWITCH_RESULT: PRegSet = PRegSet::EMPTY.with(RDI);
     const PROBE_CLOBBERS: PRegSet = PROBE_CLOBBERS;
+    const PROBE_ROUTINE_CLOBBERS: PRegSet = PRegSet::EMPTY;
     const HAS_ENTRY_SCRATCH: bool = false;
     const LEAST_FLOAT_BYTES: u8 = 4;
     const SELECTS_FIRST: bool = false;

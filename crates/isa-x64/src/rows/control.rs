@@ -42,6 +42,8 @@ rows! {
     TLS_ADDRESS = Clobber "data16 lea rdi, {t}@tlsgd[rip]; .value 0x6666; rex64 call symbol{i}@PLT" [D8.fixed(RAX)] special(Special::TlsAddress).reloc(RelocKind::X86TlsGd), .index(ListIndex::Name);
     // The address of a thread-local symbol of the module with the index in the named symbol (Windows).
     TLS_OF_INDEX = None "mov eax, dword ptr symbol{i}[rip]; mov rcx, gs:[0x58]; mov rax, [rcx + rax * 8]; lea rax, [rax + {t}@secrel32]" [D8.fixed(RAX)] special(Special::TlsOfIndex).reloc(RelocKind::X86SecRel), .index(ListIndex::Name);
+    // The address of a thread-local symbol with a descriptor of its own (macOS).
+    TLS_OF_VARIABLE = Clobber "mov rdi, {t}@tlvp[rip]; call [rdi]" [D8.fixed(RAX)] special(Special::TlsOfVariable).reloc(RelocKind::X86Tlv);
     // Switches to another stack. Only the frame is preserved, so that registers are free.
     STACK_SWITCH = Clobber "mov rdx, [rcx]; mov [rax], rsp; mov rsp, rdx; mov rdx, [rcx + 8]; mov [rax + 8], rbp; mov rbp, rdx; mov rdx, [rcx + 16]; lea r8, [rip + 6]; mov [rax + 16], r8; jmp rdx" [D8.fixed(RDI), U8.fixed(RAX), U8.fixed(RCX), U8.fixed(RDI)] special(Special::StackSwitch);
     // Exits of the function, with the epilogue first.

@@ -51,7 +51,11 @@ pub fn entry<'f, M: LowerBackend<'f>>(cx: &mut M) -> LowerResult {
     incoming.collect(cx, &abi)?;
     // The registers that probing writes matter only in functions that preserve all registers, because no other values
     // are live yet.
-    let probe_writes = if probes && preserves_all { M::PROBE_CLOBBERS } else { PRegSet::EMPTY };
+    let probe_writes = match cx.settings.probestack_strategy {
+        _ if !probes || !preserves_all => PRegSet::EMPTY,
+        ProbestackStrategy::Inline => M::PROBE_CLOBBERS,
+        ProbestackStrategy::Outline => M::PROBE_CLOBBERS.union(M::PROBE_ROUTINE_CLOBBERS),
+    };
     let is_lost = |operand: &Operand| operand.fixed_reg().is_some_and(|reg| probe_writes.contains(reg));
     if incoming.operands.iter().any(is_lost) {
         return Err(cx.unsupported_feature("a prologue that probes the stack in the calling convention `probestack`"));

@@ -35,6 +35,8 @@ pub trait LowerBackend<'f>: DerefMut<Target = LowerCtx<'f>> + Sized {
     const SWITCH_RESULT: PRegSet;
     /// Allocatable registers that probing the stack writes before a function's entry.
     const PROBE_CLOBBERS: PRegSet;
+    /// Further ones that the call of a routine that probes writes.
+    const PROBE_ROUTINE_CLOBBERS: PRegSet;
     /// Whether a scratch register exists at the entry even if callers rely on all allocatable registers.
     const HAS_ENTRY_SCRATCH: bool;
     /// Least number of bytes that a float register is loaded from or stored to.

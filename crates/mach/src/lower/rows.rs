@@ -63,9 +63,12 @@ pub struct CommonRows {
     pub address_absolute: RowId,
     /// Address of a thread-local symbol. The immediate is the number of the routine's name, if there is one.
     pub tls_address: RowId,
-    /// Address of a thread-local symbol of the module with an index, and the registers that the row writes besides, if
-    /// the machine has this model (Windows). The immediate is the number of the index's name.
-    pub tls_of_index: Option<(RowId, PRegSet)>,
+    /// Address of a thread-local symbol of the module with an index (Windows), and the registers that the row writes
+    /// besides. The immediate is the number of the index's name.
+    pub tls_of_index: (RowId, PRegSet),
+    /// Address of a thread-local symbol with a descriptor of its own (macOS), and the registers that the row writes
+    /// besides.
+    pub tls_of_variable: (RowId, PRegSet),
     /// Switch to another stack.
     pub stack_switch: RowId,
     /// Read of the frame pointer.

@@ -35,10 +35,15 @@ pub fn tls_value<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult
     let (row, clobbers, mentioned) = match cx.settings.tls_model {
         TlsModel::None => return Err(LowerError::Setting { opcode: Opcode::TlsValue, key: "tls_model" }),
         TlsModel::Coff => {
-            let (row, clobbers) = M::ROWS.tls_of_index.ok_or_else(|| cx.unsupported(inst))?;
+            let (row, clobbers) = M::ROWS.tls_of_index;
             (row, clobbers, Some(ExternalName::KnownSymbol(KnownSymbol::CoffTlsIndex)))
         }
-        TlsModel::ElfGd | TlsModel::Macho => {
+        TlsModel::Macho => {
+            cx.code.has_calls = true;
+            let (row, clobbers) = M::ROWS.tls_of_variable;
+            (row, clobbers, None)
+        }
+        TlsModel::ElfGd => {
             cx.code.has_calls = true;
             (M::ROWS.tls_address, M::TLS_CLOBBERS, M::TLS_ROUTINE.map(ExternalName::LibCall))
         }
