@@ -14,7 +14,9 @@ use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::bitset::CompoundBitSet;
 use cranelift_codegen::ir::{self, ExceptionTag, RelSourceLoc, SourceLoc};
 use cranelift_codegen::isa::unwind::UnwindInst;
-use cranelift_codegen::{CompiledCode, ExceptionContextLoc, MachBufferFrameLayout, MachDebugTagPos, MachTrap, ValueLocRange};
+use cranelift_codegen::{
+    CompiledCode, ExceptionContextLoc, MachBufferFrameLayout, MachDebugTagPos, MachTrap, ValueLocRange,
+};
 use serde::ser::SerializeTuple;
 use serde::{Serialize, Serializer};
 use std::ops::Range;

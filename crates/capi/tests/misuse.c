@@ -74,7 +74,7 @@ static void configurations(void) {
     WANT(KP_ERROR_ARGUMENT, "`name` is a null pointer", kp_config_set_target(config, NULL, &error));
     WANT(KP_ERROR_NAME, "near: x86_64", kp_config_set_target(config, "x86_65", &error));
     WANT(KP_ERROR_NAME, "not supported", kp_config_set_target(config, "riscv64gc", &error));
-    WANT(KP_ERROR_NAME, "not supported", kp_config_set_target(config, "aarch64-pc-windows-msvc", &error));
+    WANT(KP_ERROR_NAME, "not supported", kp_config_set_target(config, "s390x-unknown-linux-gnu", &error));
     WANT(KP_ERROR_ARGUMENT, "`module` is a null pointer", kp_module_new_jit(config, NULL, &error));
     WANT(KP_ERROR_ARGUMENT, "`module` is a null pointer", kp_module_new_object(config, NULL, &error));
     WANT(KP_ERROR_HANDLE, "stale", kp_module_new_jit(stale, &module, &error));

@@ -28,7 +28,8 @@ pub(crate) fn library() -> PathBuf {
 /// Returns the output of a command that must succeed.
 pub(crate) fn output(command: &mut Command) -> String {
     let output = command.output().expect("it runs");
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = [output.stdout.clone(), output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
     assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
     String::from_utf8(output.stdout).expect("UTF-8")
 }

@@ -1,8 +1,11 @@
 //! The proof of the emitted code in a listing: places of values at the heads of blocks, and the obligation that failed.
 
-use crate::rows::{Row, RowKind};
+use crate::rows::Row;
+#[cfg(feature = "validate")]
+use crate::rows::RowKind;
 use kingpost_codegen::Context;
 use kingpost_ir::Function;
+#[cfg(feature = "validate")]
 use kingpost_mach::block_order::MachineBlock;
 
 /// Adds rows about the proof of the function compiled last in `cx`, after the rows of its blocks. Adds none if the

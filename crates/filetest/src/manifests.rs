@@ -44,7 +44,7 @@ const ARROWS: &[(&str, &str)] = &[
     ("jit", "codegen debug-info ir mach"),
     // Calls compiled functions in tests.
     ("isolate", "jit"),
-    ("explain", "codegen ir mach regalloc"),
+    ("explain", "codegen ir mach regalloc validate"),
     ("testgen", "checker ir mach reader regalloc"),
 ];
 
