@@ -82,7 +82,7 @@ impl Translation<'_> {
         let operands = dfg.inst_args(inst).iter().map(|&value| self.operand(value));
         let operands = operands.collect::<Result<Vec<_>, _>>()?;
         let operation = Operation { opcode, ty: dfg.ctrl_type(inst), immediate };
-        if !has_instruction(&operation, &operands) || selects_in_memory(self.code, opcode) {
+        if !has_instruction(self.code.machine, &operation, &operands) || selects_in_memory(self.code, opcode) {
             return Err(Feature::Opcode(opcode));
         }
         if opcode == Opcode::Fma && self.negates_elsewhere(inst) {

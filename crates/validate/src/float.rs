@@ -7,7 +7,7 @@
 use crate::error::Feature;
 use crate::input::{Code, Machine};
 use kingpost_ir::Opcode;
-use kingpost_ir::types::I128;
+use kingpost_ir::types::{F16, F128, I128, Type};
 use kingpost_semantics::{Operand, Operation, canonical_nan};
 use kingpost_smt::{Bits, FloatOp, Relation, Term, Terms};
 
@@ -81,11 +81,27 @@ fn signed_nan(terms: &mut Terms, x: Term, y: Term) -> Term {
     terms.bit_and(difference, kept)
 }
 
-/// Returns `true` unless code for an operation is a call, or neither terms nor a solver decide it: divisions of `i128`, the
-/// upper halves of its products, its conversions to and from floats, and products of vectors with lanes of 64 bits.
-pub(crate) fn has_instruction(operation: &Operation, operands: &[Operand]) -> bool {
-    let is_pair = operation.ty == I128 || operands.first().is_some_and(|operand| operand.ty == I128);
+/// Returns `true` if an opcode computes from floats or makes one, and does not only move bits.
+fn computes_floats(opcode: Opcode) -> bool {
+    use Opcode::*;
+    let is_arithmetic = matches!(opcode, Fadd | Fsub | Fmul | Fdiv | Fma | Sqrt | Ceil | Floor | Trunc | Nearest);
+    let compares = matches!(opcode, Fmin | Fmax | Fcmp);
+    let is_to_integer = matches!(opcode, FcvtToSint | FcvtToUint | FcvtToSintSat | FcvtToUintSat);
+    let makes_float = matches!(opcode, Fpromote | Fdemote | FcvtFromSint | FcvtFromUint);
+    is_arithmetic || compares || is_to_integer || makes_float
+}
+
+/// Returns `true` unless code for an operation is a call, or neither terms nor a solver decide it: arithmetic and
+/// conversions of floats of 16 and 128 bits on x86-64, divisions of `i128`, the upper halves of its products, its conversions to and
+/// from floats, and products of vectors with lanes of 64 bits.
+pub(crate) fn has_instruction(machine: Machine, operation: &Operation, operands: &[Operand]) -> bool {
+    let any = |is: fn(Type) -> bool| is(operation.ty) || operands.first().is_some_and(|operand| is(operand.ty));
+    let is_pair = any(|ty| ty == I128);
+    // Routines compute floats of 16 and 128 bits there.
+    let is_by_routine =
+        machine == Machine::X64 && computes_floats(operation.opcode) && any(|ty| matches!(ty.lane_type(), F16 | F128));
     match operation.opcode {
+        _ if is_by_routine => false,
         Opcode::Imul => !operation.ty.is_vector() || operation.ty.lane_bits() < 64,
         Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem | Opcode::Umulhi | Opcode::Smulhi => !is_pair,
         Opcode::FcvtToSint | Opcode::FcvtToUint | Opcode::FcvtToSintSat | Opcode::FcvtToUintSat => !is_pair,

@@ -65,7 +65,7 @@ impl Translation<'_> {
 
     fn float_of_lane(&mut self, operation: &Operation, operands: &[Operand]) -> Result<Term, Feature> {
         let refused = Feature::Opcode(operation.opcode);
-        if !has_instruction(operation, operands) {
+        if !has_instruction(self.code.machine, operation, operands) {
             return Err(refused);
         }
         let outcome = outcome(self.terms, operation, operands).ok_or(refused)?;
