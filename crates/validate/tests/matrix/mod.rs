@@ -4,7 +4,7 @@
 //!
 //! A row whose functions, code and tables have the hash of the ledger was proved before, and is not proved again. Without
 //! a variable, the test proves rows that differ from the ledger, and fails. `KINGPOST_EVERY` proves again, without
-//! solvers, all rows of which nothing is open. `KINGPOST_BLESS=1` proves rows that changed or are open and writes the ledger; if the sources of the validator
+//! solvers, all rows that have no open code. `KINGPOST_BLESS=1` proves rows that changed or are open and writes the ledger; if the sources of the validator
 //! changed, it proves all. `KINGPOST_ONLY=iadd,icmp.i8` takes the rows of opcodes or with these names.
 //!
 //! | file | holds |
