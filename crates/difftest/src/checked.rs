@@ -2,12 +2,11 @@
 //! times as many programs are tested in a given time, under every allocator, with all registers and with few.
 
 use crate::failure::{Failure, Report};
-use crate::native::{Lane, NotLoaded, needs_frame_pointers, settings};
+use crate::native::{Lane, NotLoaded, compile_test, settings};
 use kingpost_codegen::{ALLOCATORS, OptLevel, Settings};
 use kingpost_ir::Function;
 use kingpost_mach::settings::AllocatedRegisters;
 use kingpost_testgen::ir::{Program, generate, shrink};
-use std::fmt::Write;
 use std::ops::Range;
 
 /// Machines for which a seed is compiled, alternating; so do optimization levels.
@@ -69,14 +68,10 @@ fn failure(seed: u64, program: &Program, lane: &mut Lane, what: &str) -> Box<Fai
     let what = error(lane, &small.functions, &mut Report::default()).unwrap_or_else(|| what.into());
     let what = format!("{what}\nrepeat with: make fuzz TARGET=checked N=1 SEED={seed}");
     let Settings { regalloc_algorithm, opt_level, regalloc_registers, .. } = lane.compiler().settings();
-    let mut text = "test compile\nset enable_multi_ret_implicit_sret\nset enable_llvm_abi_extensions\n".to_string();
-    if needs_frame_pointers(&small.functions) {
-        text += "set preserve_frame_pointers\n";
-    }
-    // Writing to a string does not fail.
-    let _ = writeln!(text, "set regalloc_algorithm={regalloc_algorithm}\nset opt_level={opt_level}");
-    let _ = writeln!(text, "set regalloc_registers={regalloc_registers}\ntarget {}", lane.architecture);
-    small.functions.iter().rev().for_each(|function| text += &format!("\n{function}"));
+    let settings = format!(
+        "set regalloc_algorithm={regalloc_algorithm}\nset opt_level={opt_level}\nset regalloc_registers={regalloc_registers}\n"
+    );
+    let text = compile_test(&small.functions, &settings, lane.architecture);
     Box::new(Failure { seed, what, text })
 }
 

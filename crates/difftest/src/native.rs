@@ -235,6 +235,15 @@ pub(crate) fn needs_frame_pointers(functions: &[Function]) -> bool {
     functions.iter().any(looks)
 }
 
+/// Returns a file for `kingpost test` that compiles these functions, callees first, with lines of settings.
+pub(crate) fn compile_test(functions: &[Function], settings: &str, architecture: Architecture) -> String {
+    let frames = if needs_frame_pointers(functions) { "set preserve_frame_pointers\n" } else { "" };
+    let signatures = "set enable_multi_ret_implicit_sret\nset enable_llvm_abi_extensions\n";
+    let mut text = format!("test compile\n{signatures}{frames}{settings}target {architecture}\n");
+    functions.iter().rev().for_each(|function| text += &format!("\n{function}"));
+    text
+}
+
 /// A module in memory, with entries that take their arguments from a record.
 pub(crate) struct Loaded {
     image: Image,

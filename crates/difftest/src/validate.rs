@@ -6,14 +6,13 @@
 //! validator does not know are counted by feature.
 
 use crate::failure::{Failure, Report};
-use crate::native::{Compiled, Lane, NotLoaded, needs_frame_pointers, settings};
+use crate::native::{Compiled, Lane, NotLoaded, compile_test, settings};
 use kingpost_codegen::settings::{ValidateCode, ValidateFailure};
 use kingpost_codegen::{ALLOCATORS, OptLevel, Settings};
 use kingpost_ir::Function;
 use kingpost_smt::{Backend, Solver};
 use kingpost_testgen::ir::{Program, generate, generate_accesses, generate_vectors, shrink};
 use kingpost_validate::{Verdict, prove};
-use std::fmt::Write;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -136,15 +135,10 @@ impl Prover {
         let target = if self.is_strict { "validate-strict" } else { "validate" };
         let what = format!("{what}\nrepeat with: make fuzz TARGET={target} N=1 SEED={seed}");
         let Settings { regalloc_algorithm, opt_level, .. } = lane.compiler().settings();
-        let mut text = "test compile\nset enable_multi_ret_implicit_sret\nset enable_llvm_abi_extensions\n".to_string();
-        if needs_frame_pointers(&small.functions) {
-            text += "set preserve_frame_pointers\n";
-        }
-        // Writing to a string does not fail.
-        let _ =
-            writeln!(text, "set is_pic=false\nset validate_code=solver\nset regalloc_algorithm={regalloc_algorithm}");
-        let _ = writeln!(text, "set opt_level={opt_level}\ntarget {}", lane.architecture);
-        small.functions.iter().rev().for_each(|function| text += &format!("\n{function}"));
+        let settings = format!(
+            "set is_pic=false\nset validate_code=solver\nset regalloc_algorithm={regalloc_algorithm}\nset opt_level={opt_level}\n"
+        );
+        let text = compile_test(&small.functions, &settings, lane.architecture);
         Box::new(Failure { seed, what, text })
     }
 }
@@ -153,35 +147,13 @@ impl Prover {
 mod tests {
     use super::*;
     use kingpost_codegen::{AllocatorFactory, allocator};
-    use kingpost_ir::cranelift_entity::EntityRef;
-    use kingpost_regalloc::{AllocError, Allocation, Allocator, Inst, Kind, MachineEnv, Problem};
+    use kingpost_testgen::exchanging::Exchanging;
     use std::sync::Arc;
 
     #[test]
     fn smoke() {
         let report = run(0..24).unwrap_or_else(|failure| panic!("{failure}"));
         assert!(report.cases == 24 && report.functions > 100, "{report}");
-    }
-
-    /// An allocator that exchanges the locations of the two operands of each instruction with two uses and a def.
-    struct Exchanging(Box<dyn Allocator>);
-
-    impl Allocator for Exchanging {
-        fn name(&self) -> &'static str {
-            "exchanging"
-        }
-
-        fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
-            self.0.allocate(problem, env, out)?;
-            for inst in (0..problem.num_insts()).map(Inst::new) {
-                let kinds: Vec<Kind> = problem.operands(inst).iter().map(|operand| operand.kind()).collect();
-                if kinds == [Kind::Def, Kind::Use, Kind::Use] {
-                    let start = problem.operand_range(inst).start;
-                    out.locs.swap(start + 1, start + 2);
-                }
-            }
-            Ok(())
-        }
     }
 
     /// Checks that faults of an allocator are found, and shrunken.

@@ -62,7 +62,7 @@ const DEV_ARROWS: &[(&str, &str)] = &[
     ("interpreter", "reader"),
     ("opt", "interpreter reader rule-verify rules semantics smt testgen"),
     ("semantics", "interpreter reader"),
-    ("validate", "codegen reader regalloc testgen"),
+    ("validate", "codegen reader testgen"),
     ("jit", "emit-object reader regalloc testgen"),
     ("isolate", "codegen ir mach reader"),
     ("emit-object", "reader regalloc"),

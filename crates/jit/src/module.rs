@@ -51,6 +51,8 @@ pub struct JitModule {
     definitions: Definitions,
     imports: Imports,
     images: Vec<Image>,
+    /// Number of aliases that were defined when the last image was loaded.
+    loaded_aliases: usize,
     /// Registrations of the functions in `images`, if they have unwind information.
     unwind_info: Vec<Registration>,
     /// Symbol files of the functions in `images`, if debuggers are enabled.
@@ -92,6 +94,7 @@ impl JitModule {
             definitions: Definitions::new(compiler),
             imports: Imports::default(),
             images: Vec::new(),
+            loaded_aliases: 0,
             unwind_info: Vec::new(),
             symbol_files: Vec::new(),
             for_debugger: false,
@@ -150,7 +153,9 @@ impl JitModule {
             return Ok(());
         }
         let mut resolve = |name: &SymbolName| self.resolve(name);
-        let image = Image::load_with_aliases(functions, data, self.definitions.aliases(), &mut resolve)?;
+        // Targets of earlier aliases are in earlier images.
+        let aliases = &self.definitions.aliases()[self.loaded_aliases..];
+        let image = Image::load_with_aliases(functions, data, aliases, &mut resolve)?;
         let debug_info = match &self.source {
             Some((file, folder)) => debug_sections(functions, &image, file, folder)?,
             None => Vec::new(),
@@ -160,6 +165,7 @@ impl JitModule {
         }
         self.announce(&image, &debug_info);
         self.images.push(image);
+        self.loaded_aliases = self.definitions.aliases().len();
         self.pending = Default::default();
         Ok(())
     }
@@ -205,8 +211,7 @@ impl JitModule {
     /// Returns the address of a loaded function or data object. An alias may be defined after its target is loaded.
     fn loaded(&self, name: &SymbolName) -> Option<usize> {
         let address = |name| self.images.iter().rev().find_map(|image| image.address(name));
-        let aliased = || self.definitions.aliases().iter().find(|alias| alias.name == *name);
-        address(name).or_else(|| address(&aliased()?.target))
+        address(name).or_else(|| address(&self.definitions.alias(name)?.target))
     }
 
     /// Returns the address of a function; `None` if it is not loaded.

@@ -7,6 +7,7 @@
 //! | `mutate.rs` | mutants of texts of problems |
 //! | `simulate.rs` | runs a problem and its allocation side by side |
 //! | `faults.rs` | breaks allocations |
+//! | `exchanging.rs` | an allocator whose code is wrong |
 //! | `shrink.rs` | shrinks a failing problem |
 //! | `shrink_answer.rs` | shrinks a problem together with a wrong answer |
 //! | `fuzz.rs` | all of these together, for tests and for `make fuzz` |
@@ -40,6 +41,7 @@
 pub mod abstract_target;
 pub mod conformance;
 pub mod draft;
+pub mod exchanging;
 pub mod faults;
 mod feasible;
 mod flow;

@@ -3,8 +3,7 @@
 use kingpost_codegen::compiled::ModuleBuffer;
 use kingpost_codegen::settings::{ValidateCode, ValidateFailure};
 use kingpost_codegen::{CompileError, Compiler, Context, Options, ProofCounts, Settings, allocator};
-use kingpost_regalloc::cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, Allocation, Allocator, Inst, Kind, MachineEnv, Problem};
+use kingpost_testgen::exchanging::Exchanging;
 use kingpost_validate::Verdict;
 use std::sync::Arc;
 use target_lexicon::triple;
@@ -12,29 +11,6 @@ use target_lexicon::triple;
 const DIFFERENCE: &str =
     "function %difference(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = isub v0, v1 return v2 }";
 const IDENTITY: &str = "function %identity(i64) -> i64 { block0(v0: i64): return v0 }";
-
-/// An allocator that exchanges the locations of the two operands of an instruction that reads two and writes one.
-struct Exchanging(Box<dyn Allocator>);
-
-impl Allocator for Exchanging {
-    fn name(&self) -> &'static str {
-        "exchanging"
-    }
-
-    fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
-        self.0.allocate(problem, env, out)?;
-        for inst in (0..problem.num_insts()).map(Inst::new) {
-            let operands = problem.operands(inst);
-            let is_use = |&at: &usize| operands[at].kind() == Kind::Use;
-            if let (&[first, second], 3) = (&(0..operands.len()).filter(is_use).collect::<Vec<_>>()[..], operands.len())
-            {
-                let start = problem.operand_range(inst).start;
-                out.locs.swap(start + first, start + second);
-            }
-        }
-        Ok(())
-    }
-}
 
 /// Returns a compiler with a policy, for code that terms prove.
 fn compiler(policy: ValidateFailure) -> Compiler {

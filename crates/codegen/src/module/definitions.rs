@@ -14,6 +14,7 @@ use kingpost_mach::{
     Buffer, DataObject, DataPointer, FunctionHead, FunctionView, JumpTables, ModuleBuffer, RelocKind, SymbolName,
 };
 use kingpost_regalloc::sort::sort_by_key;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -57,6 +58,8 @@ pub struct Definitions {
     functions: ModuleBuffer,
     data: Vec<(DataId, DataObject)>,
     aliases: Vec<Alias>,
+    /// Indices into `aliases`, by name.
+    alias_index: HashMap<SymbolName, usize>,
     inliner: Inliner,
     /// The function compiled last, until its symbols are resolved.
     scratch: ModuleBuffer,
@@ -83,6 +86,7 @@ impl Definitions {
             functions: ModuleBuffer::default(),
             data: Vec::new(),
             aliases: Vec::new(),
+            alias_index: HashMap::new(),
             inliner: Inliner::default(),
             scratch: ModuleBuffer::default(),
             compiler,
@@ -127,6 +131,11 @@ impl Definitions {
     /// Returns all aliases in order of definition.
     pub fn aliases(&self) -> &[Alias] {
         &self.aliases
+    }
+
+    /// Returns the alias with this name.
+    pub fn alias(&self, name: &SymbolName) -> Option<&Alias> {
+        Some(&self.aliases[*self.alias_index.get(name)?])
     }
 
     /// Takes everything that was defined since the last call, except aliases. The functions and objects remain defined.
@@ -322,8 +331,8 @@ impl Definitions {
         if !is_defined {
             return Err(ModuleError::UndefinedTarget { name, target });
         }
-        let earlier = self.aliases.iter().find(|alias| alias.name == target);
-        let target = earlier.map_or(target, |alias| alias.target.clone());
+        let target = self.alias(&target).map_or(target, |alias| alias.target.clone());
+        self.alias_index.insert(name.clone(), self.aliases.len());
         self.aliases.push(Alias { name, target });
         Ok(())
     }

@@ -7,7 +7,7 @@ const HEAD: &str = "\
 # The matrix: functions around each scalar opcode at each type, with every kind of operand, compiled for each machine with and without
 # CPU features, with and without the optimizer, and proved from their bytes. A line is
 # `MACHINE ROW HASH FUNCTIONS terms N search N solvers N`: the ways in which their distinct codes were proved. `solvers` are z3 and cvc5,
-# each alone. Codes that are not proved, or refused by the compiler, have a count and a reason after that.
+# each alone. `open`, `out-of-scope` and `refused` by the compiler count the other codes.
 # `KINGPOST_BLESS=1 cargo test -p kingpost-validate matrix::` proves what changed, and writes the file.
 ";
 
