@@ -96,7 +96,9 @@ enum {
     /* The system refused a file or memory. */
     KP_ERROR_SYSTEM = 12,
     /* A bug of this library. The object of the call is unusable. */
-    KP_ERROR_BUG = 13
+    KP_ERROR_BUG = 13,
+    /* The setting `validate_code` is on, and the emitted code of a function is refuted or not proved. */
+    KP_ERROR_UNPROVED = 14
 };
 
 /* Linkage: place where a name is defined, and its visibility. */
@@ -658,6 +660,10 @@ kp_status kp_config_set_target(kp_config config, const char *name, kp_error *err
  * - `opt_level`: `none`, `speed` or `speed_and_size`;
  * - `regalloc_algorithm`: the register allocator: `ssa`, `linear`, `backtracking` or `fused`;
  * - `regalloc_checker`: `true` if the checker verifies each allocation before code is emitted;
+ * - `validate_code`: `terms` or `solver` if the emitted code of each function is proved to mean what the function
+ *   means; `solver` consults z3 where `terms` do not decide;
+ * - `validate_failure`: what happens to a function whose code is refuted or not proved: `refuse` is the error
+ *   `KP_ERROR_UNPROVED`, `recompile` replaces the code by proved code of another allocator, `report` keeps it;
  * - `is_pic`, `unwind_info`, `preserve_frame_pointers`, `debug_values`.
  */
 kp_status kp_config_set(kp_config config, const char *key, const char *value, kp_error *error);
@@ -773,6 +779,12 @@ kp_status kp_module_address(kp_module module, const char *name, const void **add
  * `function_sections` or `unwind_info` (`true` or `false`).
  */
 kp_status kp_module_set_object_option(kp_module module, const char *key, const char *value, kp_error *error);
+
+/* Stores a count of the functions that were compiled one by one in a module: `functions`, `work` (see
+ * `kp_config_set_limit`), `code_bytes`, `spills`, `fills` and `moves`, and by the verdict of `validate_code`: `proved`,
+ * `refuted`, `not_proved`, `out_of_scope`, and `recompiled`, which `validate_failure` replaced.
+ */
+kp_status kp_module_count(kp_module module, const char *name, uint64_t *count, kp_error *error);
 
 /* Ends an object module and stores its object file. Nothing can be declared or defined in the module then.
  *
@@ -1083,7 +1095,8 @@ kp_value kp_ins_add_or_trap(kp_builder builder, kp_value x, kp_value y, uint32_t
 
 /* A register allocator of the caller. `problem` is the machine and the problem as `.ra` text, which ends in a zero
  * byte; it is valid during the call. The allocator appends an allocation as text to `answer` with `kp_buffer_append`,
- * and returns 0. With another result it gives up.
+ * and returns 0. If an instruction needs more registers than there are, the text is `impossible i2 int`, or
+ * `impossible i2 r1` for a register that two operands need. With another result than 0 the allocator gives up.
  *
  * It may be called in every thread that compiles, and may use other objects of the library. It must return, without
  * `longjmp` and without an exception.

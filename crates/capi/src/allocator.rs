@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 /// A register allocator of the caller. `problem` is the machine and the problem as `.ra` text, which ends in a zero
 /// byte; it is valid during the call. The allocator appends an allocation as text to `answer` with `kp_buffer_append`,
-/// and returns 0. With another result it gives up.
+/// and returns 0. If an instruction needs more registers than there are, the text is `impossible i2 int`, or
+/// `impossible i2 r1` for a register that two operands need. With another result than 0 the allocator gives up.
 ///
 /// It may be called in every thread that compiles, and may use other objects of the library. It must return, without
 /// `longjmp` and without an exception.
@@ -34,9 +35,8 @@ impl Allocator for Callback {
     }
 
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
-        let answer = self.ask(&text::question(problem, env));
-        let allocation = answer.and_then(|answer| text::parse_answer(problem, env, &answer));
-        *out = allocation.map_err(|what| AllocError::Phase { phase: NAME, what })?;
+        let answer = self.ask(&text::question(problem, env)).map_err(|what| AllocError::Program { what })?;
+        *out = text::parse_answer(problem, env, &answer)?;
         Ok(())
     }
 }

@@ -137,6 +137,10 @@ entries! {
     /// - `opt_level`: `none`, `speed` or `speed_and_size`;
     /// - `regalloc_algorithm`: the register allocator: `ssa`, `linear`, `backtracking` or `fused`;
     /// - `regalloc_checker`: `true` if the checker verifies each allocation before code is emitted;
+    /// - `validate_code`: `terms` or `solver` if the emitted code of each function is proved to mean what the function
+    ///   means; `solver` consults z3 where `terms` do not decide;
+    /// - `validate_failure`: what happens to a function whose code is refuted or not proved: `refuse` is the error
+    ///   `KP_ERROR_UNPROVED`, `recompile` replaces the code by proved code of another allocator, `report` keeps it;
     /// - `is_pic`, `unwind_info`, `preserve_frame_pointers`, `debug_values`.
     fn kp_config_set(config: Handle<Config>, key: Text<'_>, value: Text<'_>; error) {
         let (key, value) = (key.required("key")?, value.required("value")?);

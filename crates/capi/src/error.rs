@@ -35,6 +35,8 @@ pub enum Status {
     System = 12,
     /// A bug of this library. The object of the call is unusable.
     Bug = 13,
+    /// The setting `validate_code` is on, and the emitted code of a function is refuted or not proved.
+    Unproved = 14,
 }
 
 /// Number of bytes of a message with its final zero.

@@ -21,6 +21,7 @@ fn status(error: &CompileError) -> Status {
         CompileError::Lower(_) => Status::Unsupported,
         CompileError::Limit { .. } | CompileError::Cancelled => Status::Limit,
         CompileError::Alloc(_) | CompileError::Rejected { .. } => Status::Allocation,
+        CompileError::Unproved { .. } => Status::Unproved,
         _ => Status::Bug,
     }
 }

@@ -7,9 +7,11 @@ use crate::error::{Error, Failure, Status};
 use crate::foreign::{Address, Array, Out, Text};
 use crate::handles::{Handle, Object, Table};
 use crate::items::{self, DataItem, FunctionItem};
+use kingpost::codegen::Stats;
 use kingpost::codegen::module::{DataDescription, DataId, DataKind, FuncId, Linkage};
 use kingpost::compiled::{DataPointer, SymbolName};
 use kingpost::ir::cranelift_entity::EntityRef;
+use kingpost::ir::near::near_suffix;
 use kingpost::jit::JitModule;
 use kingpost::object::{ObjectModule, ObjectOptions};
 use kingpost::reader::parse_signature;
@@ -349,6 +351,25 @@ entries! {
                 "unwind_info" => options.unwind_info = boolean()?,
                 _ => return Err(Failure::new(Status::Name, format!("no object option is called `{key}`"))),
             }
+            Ok(())
+        })
+    }
+
+    /// Stores a count of the functions that were compiled one by one in a module: `functions`, `work` (see
+    /// `kp_config_set_limit`), `code_bytes`, `spills`, `fills` and `moves`, and by the verdict of `validate_code`: `proved`,
+    /// `refuted`, `not_proved`, `out_of_scope`, and `recompiled`, which `validate_failure` replaced.
+    fn kp_module_count(module: Handle<Module>, name: Text<'_>, count: Out<'_, u64>; error) {
+        let (name, count) = (name.required("name")?, count.required("count")?);
+        module.with(|module| {
+            let stats = module.open()?.definitions().context().stats();
+            let Stats { functions, work, code_bytes, spills, fills, moves, .. } = *stats;
+            let rows = [("functions", functions), ("work", work), ("code_bytes", code_bytes)];
+            let edits = [("spills", spills), ("fills", fills), ("moves", moves)];
+            let rows: Vec<_> = [&rows[..], &edits, &stats.proofs.rows()].concat();
+            let found = rows.iter().find(|row| row.0 == name);
+            let near = || near_suffix(name, rows.iter().map(|row| row.0));
+            let missing = || Failure::new(Status::Name, format!("there is no count `{name}`{}", near()));
+            count.put(found.ok_or_else(missing)?.1);
             Ok(())
         })
     }

@@ -5,4 +5,5 @@ mod header;
 mod memory;
 mod programs;
 mod python;
+mod python_allocator;
 mod sprig;

@@ -84,6 +84,7 @@ static void configurations(void) {
 static void texts(void) {
     kp_module module;
     uint32_t line, column;
+    uint64_t count;
 
     MUST(kp_module_new_jit(config, &module, &error));
     WANT(KP_ERROR_ARGUMENT, "`text` is a null pointer", kp_module_add_text(module, NULL, 5, &error));
@@ -113,6 +114,10 @@ static void texts(void) {
     WANT(KP_ERROR_MODULE, "not declared", add(module, "function %h() { fn0 = u0:99() block0: call fn0() return }"));
     WANT(KP_ERROR_TEXT, "data object", add(module, "; data: %d rw zero=1\n; data: %d rw zero=1\n"));
     WANT(KP_ERROR_MODULE, "something else", add(module, "; data: %g rw zero=1\n"));
+    WANT(KP_ERROR_ARGUMENT, "`name` is a null pointer", kp_module_count(module, NULL, &count, &error));
+    WANT(KP_ERROR_ARGUMENT, "`count` is a null pointer", kp_module_count(module, "functions", NULL, &error));
+    WANT(KP_ERROR_NAME, "near: proved", kp_module_count(module, "provd", &count, &error));
+    WANT(KP_ERROR_HANDLE, "is null", kp_module_count(no_module, "proved", &count, &error));
     MUST(kp_module_free(module, &error));
     WANT(KP_ERROR_HANDLE, "stale", add(module, ""));
 }

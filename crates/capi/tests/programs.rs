@@ -114,7 +114,7 @@ fn the_calculator_calculates() {
 }
 
 /// Output of the program that misuses the interface.
-pub(crate) const MISUSES: &str = "206 misuses, 0 wrong\n";
+pub(crate) const MISUSES: &str = "210 misuses, 0 wrong\n";
 
 #[test]
 fn misuses_are_errors() {
@@ -174,6 +174,10 @@ names: 2
 choose: 105
 gcd(48, 36) = 12, 1 call of the allocator
 0 findings, then some
+right: compiled, 1 proved, 0 refuted, 0 recompiled
+refuse: not compiled, 0 proved, 1 refuted, 0 recompiled
+recompile: compiled, 0 proved, 1 refuted, 1 recompiled
+report: compiled, 0 proved, 1 refuted, 0 recompiled
 ";
     assert_eq!(output(&mut Command::new(program)), expected);
 }

@@ -1,12 +1,26 @@
 //! Installs the Python package from its folder, without a network, and runs its examples.
 
 use super::programs::{library, output, path};
-use kingpost_testgen::{conformance, fuzz};
 use std::process::Command;
+use std::sync::{Arc, Mutex, Weak};
 use tempfile::TempDir;
 
-/// Installs the package in a fresh virtual environment. `None` if there is no Python, which is reported.
-fn install(test: &str) -> Option<TempDir> {
+/// The environment of the tests that run at this time.
+static INSTALLED: Mutex<Weak<TempDir>> = Mutex::new(Weak::new());
+
+/// Installs the package in a fresh virtual environment, which tests that run at once share. `None` if there is no Python,
+/// which is reported.
+pub(crate) fn install(test: &str) -> Option<Arc<TempDir>> {
+    let mut installed = INSTALLED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let folder = match installed.upgrade() {
+        Some(folder) => folder,
+        None => Arc::new(install_alone(test)?),
+    };
+    *installed = Arc::downgrade(&folder);
+    Some(folder)
+}
+
+fn install_alone(test: &str) -> Option<TempDir> {
     for words in [&["-m", "venv", "--help"][..], &["-m", "pip", "--version"]] {
         if !Command::new("python3").args(words).output().is_ok_and(|output| output.status.success()) {
             eprintln!("SKIPPED: {test}: no python3 with pip");
@@ -18,16 +32,22 @@ fn install(test: &str) -> Option<TempDir> {
     output(Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&environment));
     let mut pip = Command::new("python3");
     pip.args(["-m", "pip", "--disable-pip-version-check", "--python"]).arg(&environment);
-    pip.args(["install", "--quiet", "--no-index"]).arg(path("python")).env("KINGPOST_LIBRARY", library());
+    pip.args(["install", "--quiet", "--no-index"]).arg(path("../../python")).env("KINGPOST_LIBRARY", library());
     output(&mut pip);
     Some(folder)
 }
 
-/// Runs a Python program with the installed package.
-fn python(folder: &TempDir, words: &[&str]) -> String {
+/// Returns a command that runs a Python program with the installed package.
+pub(crate) fn interpreter(folder: &TempDir, words: &[&str]) -> Command {
     let mut command = Command::new(folder.path().join("environment/bin/python"));
     command.args(words).env_remove("PYTHONPATH").env("PYTHONDONTWRITEBYTECODE", "1");
-    output(command.current_dir(folder.path()))
+    command.current_dir(folder.path());
+    command
+}
+
+/// Returns the output of a Python program.
+fn python(folder: &TempDir, words: &[&str]) -> String {
+    output(&mut interpreter(folder, words))
 }
 
 #[test]
@@ -52,26 +72,18 @@ fn the_package_installs_and_its_examples_run() {
     assert!(problem.starts_with("%sum ssa ") && problem.ends_with("True\n"), "{problem}");
 }
 
-/// Checks that the allocator of the examples solves the problems for which the contract was designed, generated problems,
-/// and all problems of the filetests for register allocation. The checker accepts each answer.
+/// Checks that the allocator of the examples solves all problems of the filetests for register allocation. The checker
+/// accepts each answer.
 #[test]
-fn an_allocator_in_python_solves_every_problem() {
-    let Some(folder) = install("an_allocator_in_python_solves_every_problem") else { return };
-    let problems = folder.path().join("problems");
-    std::fs::create_dir(&problems).expect("a folder");
-    let paper = conformance::PAPER.iter().map(|&(name, text)| (name.to_string(), text.to_string()));
-    let generated = (0..400).map(|seed| (format!("seed{seed}"), fuzz::show(seed)));
-    for (name, text) in paper.chain(generated) {
-        std::fs::write(problems.join(name), text).expect("written");
-    }
+fn an_allocator_in_python_solves_the_filetests() {
+    let Some(folder) = install("an_allocator_in_python_solves_the_filetests") else { return };
     let program = "
 import pathlib, sys
 sys.path.insert(0, sys.argv[1])
 import kingpost
 from allocator import keep_last
-folders = [pathlib.Path('problems').iterdir(), pathlib.Path(sys.argv[2]).rglob('*.ra')]
 solved = 0
-for file in sorted(file for files in folders for file in files):
+for file in sorted(pathlib.Path(sys.argv[2]).rglob('*.ra')):
     try:
         errors = kingpost.check(kingpost.solve(file, keep_last))
     except Exception as error:
@@ -83,7 +95,7 @@ print(solved)
 ";
     let (examples, filetests) = (path("python/examples"), path("../../filetests/regalloc"));
     let said = python(&folder, &["-c", program, examples.to_str().expect("UTF-8"), filetests.to_str().expect("UTF-8")]);
-    assert!(said.trim().parse::<usize>().is_ok_and(|solved| solved > 450), "{said}");
+    assert!(said.trim().parse::<usize>().is_ok_and(|solved| solved > 70), "{said}");
 }
 
 /// Checks the errors of the package: texts that cannot be read, wrong names, and exceptions and wrong answers of
@@ -100,6 +112,7 @@ def said(action, *arguments, **settings):
     except Exception as error:
         print(type(error).__name__, str(error).splitlines()[0])
 def fails(problem): raise ValueError('no idea')
+def full(problem): raise kingpost.Impossible(problem.instructions[0], 'int')
 def wrong(problem):
     answer = kingpost.Answer(problem)
     for instruction in problem.instructions:
@@ -110,15 +123,22 @@ said(kingpost.compile, F, frob=1)
 said(kingpost.compile, F, target='z80')
 said(kingpost.compile, F, allocator='none')
 said(kingpost.compile, F, allocator=fails)
+said(kingpost.compile, F, allocator=full)
 said(kingpost.compile, F, allocator=wrong)
 said(lambda: kingpost.compile(F)['g'])
 said(kingpost.allocate, F, [fails])
 print(kingpost.compile(F)['f'](21))
+print(kingpost.compile(F, validate_code='terms').count('proved'))
 print(len(kingpost.allocate(F)), kingpost.compile_object(F, target='aarch64')[:4])
 ";
     let said = python(&folder, &["-c", program]);
     let kinds: Vec<&str> = said.lines().map(|line| line.split(' ').next().unwrap_or_default()).collect();
     let error = "KingpostError";
-    assert_eq!(kinds, [error, error, error, error, "ValueError", error, "KeyError", "ValueError", "42", "5"], "{said}");
+    assert_eq!(
+        kinds,
+        [error, error, error, error, "ValueError", error, error, "KeyError", "ValueError", "42", "1", "5"],
+        "{said}"
+    );
     assert!(said.starts_with("KingpostError 1:") && said.contains("checker rejects"), "{said}");
+    assert!(said.contains("i0 needs more int registers than there are"), "{said}");
 }

@@ -321,6 +321,64 @@ static void budgets(void) {
     MUST(kp_config_set_limit(config, "work", UINT64_MAX, &error));
 }
 
+/* Solves a problem with another allocator. Its code subtracts a number from itself: `i1: r7, r7, r6` becomes
+ * `i1: r7, r7, r7`. */
+static int32_t confuses(void *user, const char *problem, size_t length, kp_buffer answer) {
+    kp_buffer solved;
+    const char *bytes;
+    char *copy, *line;
+    size_t size;
+    (void)user;
+    if (kp_allocate_text(config, (const uint8_t *)problem, length, &solved, NULL) != KP_OK) {
+        return 1;
+    }
+    kp_buffer_bytes(solved, &bytes, &size, NULL);
+    copy = malloc(size + 1);
+    memcpy(copy, bytes, size + 1);
+    line = strstr(strstr(copy, "allocation"), "  i1: r");
+    if (line != NULL) {
+        memcpy(line + 14, line + 6, 2);
+    }
+    kp_buffer_append(answer, (const uint8_t *)copy, size, NULL);
+    free(copy);
+    return kp_buffer_free(solved, NULL);
+}
+
+/* Proofs of the emitted code, of right code and of wrong code. */
+static void proofs(void) {
+    static const char text[] = "function %difference(i64, i64) -> i64 {\n"
+                               "block0(v0: i64, v1: i64): v2 = isub v0, v1 return v2 }";
+    static const char *const policies[] = {"refuse", "recompile", "report"};
+    static const char *const names[] = {"proved", "refuted", "recompiled"};
+    uint64_t counts[3];
+    int i, n;
+    for (i = -1; i < 3; i++) {
+        kp_config own;
+        kp_module checked;
+        kp_status status;
+        MUST(kp_config_new(&own, &error));
+        MUST(kp_config_set(own, "validate_code", "terms", &error));
+        if (i >= 0) {
+            MUST(kp_config_set_allocator(own, confuses, NULL, &error));
+            MUST(kp_config_set(own, "regalloc_checker", "false", &error));
+            MUST(kp_config_set(own, "validate_failure", policies[i], &error));
+        }
+        MUST(kp_module_new_object(own, &checked, &error));
+        status = kp_module_add_text(checked, (const uint8_t *)text, strlen(text), &error);
+        printf("%s: %s", i < 0 ? "right" : policies[i], status == KP_OK ? "compiled" : "not compiled");
+        if (status != KP_OK && status != KP_ERROR_UNPROVED) {
+            printf(", status %d: %s", (int)status, error.message);
+        }
+        for (n = 0; n < 3; n++) {
+            MUST(kp_module_count(checked, names[n], &counts[n], &error));
+            printf(", %d %s", (int)counts[n], names[n]);
+        }
+        printf("\n");
+        MUST(kp_module_free(checked, &error));
+        MUST(kp_config_free(own, &error));
+    }
+}
+
 int main(void) {
     if (kp_version() != KINGPOST_VERSION) {
         printf("the version of the library is %u\n", kp_version());
@@ -335,6 +393,7 @@ int main(void) {
     switches();
     allocators();
     budgets();
+    proofs();
     MUST(kp_module_free(module, &error));
     MUST(kp_config_free(config, &error));
     return 0;

@@ -33,17 +33,13 @@ impl Allocator for Program {
     }
 
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {
-        self.ask(problem, env, out).map_err(|what| AllocError::Program { what })
+        let answer = self.run(&text::question(problem, env)).map_err(|what| AllocError::Program { what })?;
+        *out = text::parse_answer(problem, env, &answer)?;
+        Ok(())
     }
 }
 
 impl Program {
-    fn ask(&self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), String> {
-        let answer = self.run(&text::question(problem, env))?;
-        *out = text::parse_answer(problem, env, &answer)?;
-        Ok(())
-    }
-
     fn run(&self, question: &str) -> Result<String, String> {
         let mut command = Command::new("sh");
         command.args(["-c", &self.command]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

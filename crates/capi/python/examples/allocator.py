@@ -8,41 +8,63 @@ last value stays in its register.
 import sys
 
 import kingpost
-from kingpost import Answer
+from kingpost import Answer, Impossible, choose_registers
 
 
 def keep_last(problem):
     """Returns the answer to a problem."""
     answer = Answer(problem)
     slots = {value: answer.slot(value) for value in problem.values}
-    live = live_references(problem)
+    live = live_references(problem, answer)
+    parameters = {block.number: block.parameters for block in problem.blocks}
+    # The values of a branch exist on one edge, which alone leads to its successor: they are stored there.
+    heads = {block.number: block.instructions[0] for block in problem.blocks}
     for block in problem.blocks:
         held = {}
-        for instruction in block.instructions:
-            if any(edge.arguments for edge in instruction.edges):
-                pass_arguments(problem, answer, instruction, slots)
-                held = {}
+        followers = [*block.instructions[1:], None]
+        for instruction, follower in zip(block.instructions, followers):
+            for edge in instruction.edges:
+                if edge.arguments:
+                    pass_arguments(problem, answer, instruction, edge.arguments, parameters[edge.block], slots)
+                    held = {}
             in_place = changed_in_place(problem, answer, instruction, slots, held)
-            locations = choose(problem, instruction, held, in_place)
+            registers = {value: register for register, value in held.items()}
+            locations = choose_registers(problem, instruction, registers.get)
+            locations = [None if index in in_place else at for index, at in enumerate(locations)]
             for operand, location in zip(instruction.operands, locations):
-                if operand.is_def or location is None or held.get(location) == operand.value:
-                    continue
-                answer.fill(instruction, slots[operand.value], location, operand.value)
+                if not operand.is_def and location and held.get(location) != operand.value:
+                    answer.fill(instruction, slots[operand.value], location, operand.value)
+                    held[location] = operand.value
             places = [at or slots[op.value] for op, at in zip(instruction.operands, locations)]
             answer.place(instruction, [in_place.get(index, at) for index, at in enumerate(places)])
-            written = {at for at in locations if at}
+            written = {at for op, at in zip(instruction.operands, locations) if at and op.is_def}
             held = {at: value for at, value in held.items() if at not in written | instruction.clobbers}
             if "safepoint" in instruction.flags:
                 # The collector moves objects, and changes the slots that point to them.
                 answer.stack_map(instruction, {slots[value] for value in live[instruction.number]})
                 held = {at: value for at, value in held.items() if not problem.values[value][2]}
+            edges = {value: heads[edge.block] for edge in instruction.edges for value in edge.defines}
             for operand, location in zip(instruction.operands, locations):
                 if operand.is_def and location:
                     held[location] = operand.value
-                    store = after(problem, block, instruction, operand.value)
+                    store = follower or edges.get(operand.value)
                     if store:
                         answer.spill(store, location, slots[operand.value], operand.value)
     return answer
+
+
+def copy(problem, answer, instruction, source, target, value):
+    """Copies a value from a slot to a slot before an instruction, by the first register of its class. Returns it."""
+    kind = problem.values[value][0]
+    register = next(iter(problem.machine.registers.get(kind, [])), None) or problem.machine.scratch.get(kind)
+    if register:
+        answer.fill(instruction, source, register, value)
+        answer.spill(instruction, register, target, value)
+    elif problem.machine.can_move_slots.get(kind):
+        answer.slot_move(instruction, source, target, value)
+    else:
+        raise Impossible(instruction, kind)
+    return register
 
 
 def changed_in_place(problem, answer, instruction, slots, held):
@@ -51,120 +73,65 @@ def changed_in_place(problem, answer, instruction, slots, held):
     """
     in_place = {}
     for index, operand in enumerate(instruction.operands):
-        if not operand.is_rmw or instruction.operands[operand.reuse].constraint not in ("mem", "stack"):
-            continue
-        used = instruction.operands[operand.reuse].value
-        register = problem.machine.registers[problem.values[used][0]][0]
-        answer.fill(instruction, slots[used], register, used)
-        answer.spill(instruction, register, slots[operand.value], used)
-        held.pop(register, None)
-        in_place.update({index: slots[operand.value], operand.reuse: slots[operand.value]})
+        if operand.is_rmw and instruction.operands[operand.reuse].constraint in ("any", "mem", "stack"):
+            used, slot = instruction.operands[operand.reuse].value, slots[operand.value]
+            held.pop(copy(problem, answer, instruction, slots[used], slot, used), None)
+            in_place.update({index: slot, operand.reuse: slot})
     return in_place
 
 
-def live_references(problem):
-    """Returns, for each safepoint by number, the references that are live after it and existed before it."""
-    live_in, live = {block.number: set() for block in problem.blocks}, {}
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(problem.blocks):
-            now = set()
-            for instruction in reversed(block.instructions):
-                for edge in instruction.edges:
-                    now |= live_in[edge.block]
-                now -= {operand.value for operand in instruction.operands if operand.is_def}
-                live[instruction.number] = set(now)
-                # The parameters of successors have their values before a branch, copied from the arguments.
-                parameters = {edge.block for edge in instruction.edges if edge.arguments}
-                now -= {p for b in problem.blocks if b.number in parameters for p in b.parameters}
-                now |= {argument for edge in instruction.edges for argument in edge.arguments}
-                now |= {operand.value for operand in instruction.operands if not operand.is_def}
-                now = {value for value in now if problem.values[value][2]}
-            if now != live_in[block.number]:
-                live_in[block.number], changed = now, True
+def live_references(problem, answer):
+    """Returns, for each safepoint by number, the references that are used after it and existed before it."""
+    live = {i.number: set() for i in problem.instructions if "safepoint" in i.flags}
+    if not live or not any(is_reference for _, _, is_reference in problem.values.values()):
+        return live
+    predecessors = {block.number: [] for block in problem.blocks}
+    for block in problem.blocks:
+        for edge in block.instructions[-1].edges:
+            predecessors[edge.block].append(block)
+    # The values of a branch exist from the head of a successor on.
+    defined = {value: edge.block for i in problem.instructions for edge in i.edges for value in edge.defines}
+    defined.update({value: block.number for block in problem.blocks for value in block.parameters})
+    reached = set()
+
+    def walk(value, block, index):
+        """Marks a reference as live before an instruction, and on all paths to there."""
+        work = [(block, index)]
+        while work:
+            block, index = work.pop()
+            is_found = False
+            for at in range(index - 1, -1, -1):
+                answer.steps += 1
+                instruction = block.instructions[at]
+                if any(operand.is_def and operand.value == value for operand in instruction.operands):
+                    is_found = True
+                    break
+                if instruction.number in live:
+                    live[instruction.number].add(value)
+            if not is_found and defined.get(value) != block.number and (value, block.number) not in reached:
+                reached.add((value, block.number))
+                work += [(before, len(before.instructions)) for before in predecessors[block.number]]
+
+    for block in problem.blocks:
+        last = {}
+        for index, instruction in enumerate(block.instructions):
+            uses = [operand.value for operand in instruction.operands if not operand.is_def]
+            uses += [value for edge in instruction.edges for value in edge.arguments]
+            last.update({value: index for value in uses if problem.values[value][2]})
+        for value, index in last.items():
+            walk(value, block, index)
     return live
 
 
-def after(problem, block, instruction, value):
-    """Returns the instruction before which a value of an instruction is stored."""
-    if instruction is not block.instructions[-1]:
-        return block.instructions[block.instructions.index(instruction) + 1]
-    # A value of a branch exists on one edge, which alone leads to its successor.
-    targets = [edge.block for edge in instruction.edges if value in edge.defines]
-    return next((block.instructions[0] for block in problem.blocks if block.number in targets), None)
-
-
-def choose(problem, instruction, held, in_place):
-    """Returns a register for each operand, or `None` for an operand in a slot."""
-    operands, chosen = instruction.operands, {}
-    # A def that reuses the location of a use takes over its register.
-    pairs = ((operand.reuse, index) for index, operand in enumerate(operands) if index not in in_place)
-    reused = {use: index for use, index in pairs if use is not None}
-
-    def halves(operand):
-        """Returns whether the operand needs its register before the instruction, and after it."""
-        return not operand.is_def or operand.is_early, operand.is_def or not operand.is_early
-
-    def edges(operand):
-        return {edge.block for edge in instruction.edges if operand.value in edge.defines}
-
-    def is_free(index, register):
-        operand = operands[index]
-        is_kept = instruction.kept.get(register, 0) >= problem.values[operand.value][1]
-        if halves(operand)[1] and register in instruction.clobbers and not is_kept:
-            return False
-        for other in (operands[other] for other, taken in chosen.items() if taken == register):
-            both = any(a and b for a, b in zip(halves(operand), halves(other)))
-            same = not operand.is_def and not other.is_def and operand.value == other.value
-            # Results on different edges never exist together.
-            apart = edges(operand) and edges(other) and not edges(operand) & edges(other)
-            if both and not same and not apart:
-                return False
-        return True
-
-    def search(wanted):
-        """Chooses registers for the operands of the list, one after the other, and tries again without success."""
-        if not wanted:
-            return True
-        index, operand = wanted[0], operands[wanted[0]]
-        together = [index, reused[index]] if index in reused else [index]
-        registers = operand.registers or problem.machine.registers[problem.values[operand.value][0]]
-        keeping = [register for register in registers if held.get(register) == operand.value and not operand.is_def]
-        for register in dict.fromkeys([*keeping, *registers]):
-            if operand.constraint == "fixed" or all(is_free(each, register) for each in together):
-                chosen.update(dict.fromkeys(together, register))
-                if search(wanted[1:]):
-                    return True
-                for each in together:
-                    del chosen[each]
-        return False
-
-    order = {"fixed": 0, "in": 1}
-    wanted = [i for i, op in enumerate(operands) if op.constraint in ("fixed", "in", "reg") or i in reused]
-    if not search(sorted(wanted, key=lambda index: (order.get(operands[index].constraint, 2), index not in reused))):
-        raise ValueError(f"i{instruction.number}: there are no registers for its operands")
-    return [chosen.get(index) for index in range(len(operands))]
-
-
-def pass_arguments(problem, answer, jump, slots):
+def pass_arguments(problem, answer, jump, arguments, parameters, slots):
     """Copies the arguments of a jump to the slots of the parameters, all at once."""
-    edge = jump.edges[0]
-    parameters = next(block.parameters for block in problem.blocks if block.number == edge.block)
-    sources = {argument: slots[argument] for argument in edge.arguments}
-
-    def copy(argument, slot):
-        register = problem.machine.registers[problem.values[argument][0]][0]
-        answer.fill(jump, sources[argument], register, argument)
-        answer.spill(jump, register, slot, argument)
-
-    for argument in set(edge.arguments).intersection(parameters):
+    sources = {argument: slots[argument] for argument in arguments}
+    for argument in sorted(set(arguments).intersection(parameters)):
         # The slot of this argument is written before it is read. It is copied first.
-        slot = answer.slot(argument)
-        copy(argument, slot)
-        sources[argument] = slot
-    for parameter, argument in zip(parameters, edge.arguments):
-        copy(argument, slots[parameter])
+        sources[argument] = answer.slot(argument)
+        copy(problem, answer, jump, slots[argument], sources[argument], argument)
+    for parameter, argument in zip(parameters, arguments):
+        copy(problem, answer, jump, sources[argument], slots[parameter], argument)
 
 
 SUM = """

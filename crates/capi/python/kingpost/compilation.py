@@ -3,11 +3,11 @@
 import ctypes
 import re
 import traceback
-from ctypes import byref, c_size_t, c_void_p
+from ctypes import byref, c_size_t, c_uint64, c_void_p
 from typing import NamedTuple
 
 from ._library import Allocate, Handle, bytes_of, call, result, text_arguments
-from .problem import Problem
+from .problem import answer_text
 
 _TYPES = {
     "i8": ctypes.c_int8,
@@ -48,8 +48,7 @@ class Config:
     def _answer(self, allocator):
         def allocate(_user, problem, length, answer):
             try:
-                problem = Problem.parse(ctypes.string_at(problem, length).decode())
-                text, status = str(allocator(problem)), 0
+                text, status = answer_text(allocator, ctypes.string_at(problem, length).decode()), 0
             except Exception as exception:  # An exception cannot pass through the library.
                 self.exception = exception
                 text, status = "".join(traceback.format_exception_only(type(exception), exception)), 1
@@ -127,6 +126,14 @@ class Module:
         address = c_void_p()
         call("kp_module_address", self.handle, name.encode(), byref(address))
         return address.value
+
+    def count(self, name):
+        """Returns a count of the compiled functions: `functions`, `work`, `spills`, or with the setting `validate_code` the
+        number of functions that were `proved`, for instance.
+        """
+        count = c_uint64()
+        call("kp_module_count", self.handle, name.encode(), byref(count))
+        return count.value
 
     def __getitem__(self, name):
         params, returns = self._signatures[name]

@@ -8,6 +8,16 @@ import sys
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Set, Tuple
 
+class Impossible(Exception):
+    """An instruction whose operands cannot be placed: they need more registers of a class than there are, or one
+    register twice. `what` is the class or the register.
+    """
+
+    def __init__(self, instruction, what):
+        super().__init__(f"i{instruction.number} needs more of {what} than there is")
+        self.instruction, self.what = instruction, what
+
+
 _FLAGS = ("branch", "safepoint", "move", "remat", "nop")
 
 
@@ -149,7 +159,7 @@ def _numbers(text):
 
 def _split(text):
     """Returns the parts between commas outside of brackets."""
-    return [part.strip() for part in re.split(r",(?![^({]*[)}])", text) if part.strip()]
+    return [part.strip() for part in re.findall(r"(?:[^,({]|\([^)]*\)|\{[^}]*\})+", text) if part.strip()]
 
 
 def _instruction(number, text):
@@ -204,6 +214,8 @@ class Answer:
         self._edits: Dict[int, List[str]] = {}
         self._maps: Dict[int, List[str]] = {}
         self._written: Set[str] = set()
+        #: Number of steps taken, which grows with the work of the allocator. A limit to the work counts it.
+        self.steps = 0
 
     def slot(self, value):
         """Returns a new spill slot for a value."""
@@ -213,6 +225,7 @@ class Answer:
     def place(self, instruction, locations):
         """Sets the locations of all operands of an instruction."""
         self._locations[instruction.number] = list(locations)
+        self.steps += 1 + len(instruction.operands)
         pairs = zip(instruction.operands, locations)
         self._written |= {location for operand, location in pairs if operand.is_def} | instruction.clobbers
 
@@ -224,6 +237,10 @@ class Answer:
         """Stores a value to a slot before an instruction."""
         self._edit(before, f"spill {register} -> {slot} {self.problem.values[value][1]}")
 
+    def slot_move(self, before, source, target, value):
+        """Copies a value from a slot to a slot before an instruction, if the machine can do so without a register."""
+        self._edit(before, f"slot_move {source} -> {target} {self.problem.values[value][1]}")
+
     def move(self, before, source, target, value):
         """Copies a value from a register to a register before an instruction."""
         self._edit(before, f"move {source} -> {target} {self.problem.values[value][1]}", target)
@@ -233,6 +250,7 @@ class Answer:
         self._maps[instruction.number] = sorted(slots, key=lambda slot: int(slot[1:]))
 
     def _edit(self, before, text, written=None):
+        self.steps += 1
         self._edits.setdefault(before.number, []).append(f"  before i{before.number}: {text}")
         self._written |= {written} - {None}
 
@@ -249,9 +267,18 @@ class Answer:
             if locations:
                 lines.append(f"  i{instruction.number}: {', '.join(locations)}")
         lines += [f"  map i{number}: {', '.join(slots)}" for number, slots in self._maps.items() if slots]
+        lines.append(f"  stats steps {self.steps} splits 0 evictions 0")
         return "\n".join([*lines, "}", ""])
+
+
+def answer_text(allocator, text):
+    """Returns the answer of an allocator to the problem of a text, as text."""
+    try:
+        return str(allocator(Problem.parse(text)))
+    except Impossible as impossible:
+        return f"impossible i{impossible.instruction.number} {impossible.what}\n"
 
 
 def serve(allocator):
     """Answers the problem on standard input on standard output, as `kingpost test --regalloc-command` wants it."""
-    sys.stdout.write(str(allocator(Problem.parse(sys.stdin.read()))))
+    sys.stdout.write(answer_text(allocator, sys.stdin.read()))

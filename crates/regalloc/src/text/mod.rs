@@ -55,7 +55,7 @@ mod print;
 #[cfg(test)]
 mod tests;
 
-use crate::{Allocation, MachineEnv, Problem};
+use crate::{AllocError, Allocation, MachineEnv, Problem};
 
 pub use error::{ParseError, ParseErrorKind};
 pub use file::{Case, File, Positions, line_and_column};
@@ -78,11 +78,25 @@ pub fn question(problem: &Problem, env: &MachineEnv) -> String {
 }
 
 /// Reads the answer of another program to a [`question`]: an allocation, before which the machine and the problem may
-/// be repeated. The allocation is not checked.
+/// be repeated, or `impossible i2 int` or `impossible i2 r1` if the operands of an instruction need more registers of a
+/// class than there are, or one register twice. The allocation is not checked.
 ///
 /// # Errors
-/// If the answer cannot be read, has no allocation, or repeats another problem.
-pub fn parse_answer(problem: &Problem, env: &MachineEnv, answer: &str) -> Result<Allocation, String> {
+/// [`AllocError::TooFewRegisters`] or [`AllocError::FixedConflict`] if the answer says so, and [`AllocError::Program`] if
+/// the answer cannot be read, has no allocation, or repeats another problem.
+pub fn parse_answer(problem: &Problem, env: &MachineEnv, answer: &str) -> Result<Allocation, AllocError> {
+    if answer.trim_start().starts_with("impossible") {
+        let refusal = parse_allocation::refusal(problem, answer);
+        return Err(refusal.unwrap_or_else(|error| AllocError::Program { what: unreadable(&error) }));
+    }
+    read_answer(problem, env, answer).map_err(|what| AllocError::Program { what })
+}
+
+fn unreadable(error: &ParseError) -> String {
+    format!("its answer cannot be read: {error}")
+}
+
+fn read_answer(problem: &Problem, env: &MachineEnv, answer: &str) -> Result<Allocation, String> {
     let mut problem = problem.clone();
     name(&mut problem);
     let is_whole = answer.lines().any(|line| line.trim_start().starts_with("problem"));
@@ -90,7 +104,7 @@ pub fn parse_answer(problem: &Problem, env: &MachineEnv, answer: &str) -> Result
         true => parse(answer),
         false => parse(&format!("{env}\n{problem}\n{answer}")),
     };
-    let mut file = file.map_err(|error| format!("its answer cannot be read: {error}"))?;
+    let mut file = file.map_err(|error| unreadable(&error))?;
     let [case] = &mut file.cases[..] else { return Err(format!("it answered {} problems, not one", file.cases.len())) };
     if case.problem.to_string() != problem.to_string() {
         return Err("it answered another problem".into());

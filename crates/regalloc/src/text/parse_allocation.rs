@@ -6,7 +6,8 @@ use super::lex::Token;
 use super::parse::{Parser, Result};
 use super::parse_problem::Names;
 use crate::allocation::{Allocation, Edit, EditKind, LabelRange, Loc, SlotData, StackMapEntry};
-use crate::entities::Slot;
+use crate::allocator::AllocError;
+use crate::entities::{Inst, Slot};
 use crate::problem::Problem;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
@@ -230,6 +231,25 @@ impl Builder<'_> {
         self.out.stats.evictions = p.number(U32)? as u32;
         Ok(())
     }
+}
+
+/// Reads `impossible i2 int` or `impossible i2 r1`.
+pub(super) fn refusal(problem: &Problem, text: &str) -> Result<AllocError> {
+    let p = &mut Parser::new(text);
+    p.skip_newlines();
+    p.expect(Token::Word("impossible"), "`impossible`")?;
+    let (number, start) = p.entity('i', "an instruction")?;
+    if number as usize >= problem.num_insts() {
+        return p.error_at(start, ParseErrorKind::Unknown { name: format!("i{number}") });
+    }
+    let inst = Inst::from_u32(number);
+    let refusal = match p.at_reg() {
+        true => AllocError::FixedConflict { inst, reg: p.reg()? },
+        false => AllocError::TooFewRegisters { inst, class: p.class()? },
+    };
+    p.skip_newlines();
+    p.expect(Token::End, "the end of the answer")?;
+    Ok(refusal)
 }
 
 fn arrow(p: &mut Parser<'_>) -> Result<()> {

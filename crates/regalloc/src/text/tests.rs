@@ -172,3 +172,16 @@ problem %f {
     assert!(printed.contains("order b0, b1, b4, b2, b3"), "{printed}");
     assert_eq!(parse(&printed).unwrap().cases[0].problem.to_string(), printed);
 }
+
+#[test]
+fn answers_may_say_that_there_is_no_solution() {
+    let file = parse(FULL).expect("a file");
+    let (env, problem) = (file.env.expect("a machine"), &file.cases[0].problem);
+    let said = |answer: &str| parse_answer(problem, &env, answer).map(drop).unwrap_err().to_string();
+    assert_eq!(said("impossible i2 float\n"), "i2 needs more float registers than there are");
+    assert_eq!(said("\n  impossible i0 r1"), "two operands of i0 need r1 at once");
+    let unreadable = "the program that allocates failed: its answer cannot be read: ";
+    assert_eq!(said("impossible i9 int"), format!("{unreadable}1:12: unknown i9"));
+    assert_eq!(said("impossible i0 int i1"), format!("{unreadable}1:19: expected the end of the answer, found `i1`"));
+    assert_eq!(said("impossible"), format!("{unreadable}1:11: expected an instruction, found the end of the file"));
+}
