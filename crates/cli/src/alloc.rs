@@ -9,6 +9,7 @@ use crate::explain::{allocators, compilers, explanation};
 use crate::input::{self, Input};
 use crate::output::{self, TableFormat};
 use crate::target::{self, Choice};
+use cpu_time::ThreadTime;
 use kingpost_checker::Checker;
 use kingpost_codegen::{Compiler, Options, Stage, TargetIsa, solution_text};
 use kingpost_explain::{COLUMNS, TableFacts, TableRow};
@@ -16,7 +17,6 @@ use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::ModuleBuffer;
 use kingpost_reader::Header;
 use kingpost_regalloc::{AllocError, Allocation, ClassEnv, Cost, MachineEnv, Problem, text};
-use rustix::time::ClockId;
 use std::io::Write;
 use std::time::Duration;
 
@@ -169,8 +169,7 @@ const REGISTER_BYTES: u8 = 8;
 
 /// Returns the CPU time of this thread.
 fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+    ThreadTime::now().as_duration()
 }
 
 /// Writes a table of the allocations of functions.

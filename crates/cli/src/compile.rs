@@ -23,7 +23,6 @@ use kingpost_mach::{DataObject, ModuleBuffer, text};
 use kingpost_reader::{Error, Header, Parser, SourceMap};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
@@ -114,8 +113,21 @@ fn failed(error: ObjectError) -> Stop {
 
 /// Returns `true` if two paths refer to one regular file.
 fn is_same(a: &Path, b: &Path) -> bool {
-    let identity = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.is_file(), file.dev(), file.ino()));
-    !is_stream(a) && !is_stream(b) && identity(a) == identity(b) && identity(a).is_some_and(|(is_file, ..)| is_file)
+    let is_file = std::fs::metadata(a).is_ok_and(|metadata| metadata.is_file());
+    !is_stream(a) && !is_stream(b) && is_file && identity(a) == identity(b)
+}
+
+/// Returns what tells files apart; `None` if there is no file.
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
+}
+
+/// Returns what tells files apart, hard links aside; `None` if there is no file.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
 }
 
 /// State of a run of the command.

@@ -3,10 +3,7 @@
 use crate::exit_status::Stop;
 use crate::input::is_stream;
 use std::fmt::Display;
-use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, StdoutLock, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Format of a list of results on standard output.
@@ -82,8 +79,9 @@ fn resolve_links(path: &Path) -> PathBuf {
 #[cfg(target_os = "linux")]
 fn write_unnamed(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
+    use std::os::fd::AsRawFd;
     let mode = Mode::from_raw_mode(ORDINARY);
-    let mut file = File::from(open(folder, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, mode)?);
+    let mut file = std::fs::File::from(open(folder, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, mode)?);
     file.write_all(bytes)?;
     let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
     let name = |path: &Path| linkat(CWD, &unnamed, CWD, path, AtFlags::SYMLINK_FOLLOW);
@@ -103,14 +101,18 @@ fn write_unnamed(_: &Path, _: &Path, _: &[u8]) -> io::Result<()> {
 
 /// Writes a file with a temporary name in the folder of `path` first.
 fn write_temporary(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let permissions = Permissions::from_mode(ORDINARY);
-    let mut file = tempfile::Builder::new().prefix(".kingpost-").permissions(permissions).tempfile_in(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".kingpost-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(ORDINARY));
+    let mut file = builder.tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.persist(path)?;
     Ok(())
 }
 
 /// Permissions of an ordinary new file. The process's mask is removed from them.
+#[cfg(unix)]
 const ORDINARY: u32 = 0o666;
 
 #[cfg(test)]

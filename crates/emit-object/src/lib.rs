@@ -14,8 +14,7 @@
 //! | `tables.rs` | sections about the code, from the next four files and from `kingpost-debug-info` |
 //! | `eh_frame.rs` | unwind operations as `.eh_frame` |
 //! | `compact_unwind.rs` | frames as `__compact_unwind`, for macOS |
-//! | `xdata.rs` | unwind operations as `.pdata` and `.xdata`, for Windows |
-//! | `xdata_aarch64.rs` | their contents on AArch64 |
+//! | `xdata.rs` | `.pdata` and `.xdata`, by which Windows finds callers |
 //! | `except_table.rs` | handlers of exceptions as `.gcc_except_table` |
 //! | `function_tables.rs` | tables by function, such as `kingpost_traps` |
 //! | `property_note.rs` | control-flow guards that all code has |
@@ -59,7 +58,6 @@ mod thread_variables;
 mod write;
 mod writer;
 mod xdata;
-mod xdata_aarch64;
 
 pub use assembly::Assembly;
 pub use error::ObjectError;

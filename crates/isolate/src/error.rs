@@ -13,6 +13,8 @@ pub enum IsolateError {
     },
     /// The system refuses a process.
     Process,
+    /// Processes cannot be copied on this system.
+    Unsupported,
     /// An address at which no function of the images begins.
     NoFunction {
         /// The address.
@@ -25,6 +27,9 @@ impl fmt::Display for IsolateError {
         match self {
             IsolateError::Memory { bytes } => write!(f, "the system refuses {bytes} bytes of memory"),
             IsolateError::Process => f.write_str("the system refuses a process"),
+            IsolateError::Unsupported => {
+                f.write_str("compiled functions are not called on this system: it lacks `fork`")
+            }
             IsolateError::NoFunction { address } => write!(f, "no function of the images begins at {address:#x}"),
         }
     }

@@ -6,8 +6,11 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `run.rs` | calls of the functions of images; `unsafe` |
+//! | `call.rs` | descriptions of calls, and how they end |
 //! | `memory.rs` | memory that both see; `unsafe` |
-//! | `process.rs` | children, and how calls end; `unsafe` |
+//! | `process.rs` | children; `unsafe` |
+//! | `no_fork.rs` | the same on other systems than Unix: calls are refused |
 //! | `error.rs` | errors |
 //!
 //! No function is `unsafe`, because none of them breaks a rule of Rust whatever its arguments are:
@@ -20,10 +23,14 @@
 //! | `SharedMemory::publish` | writes to the mapping by atomic operations, as the compiled code of other children may |
 //! | `run` | calls only functions of the images that it holds, and only in a child; the code can do there what any other process can |
 
+mod call;
 mod error;
 mod memory;
+#[cfg_attr(not(unix), path = "no_fork.rs")]
 mod process;
+mod run;
 
+pub use call::{Ending, IsolatedCall};
 pub use error::IsolateError;
 pub use memory::SharedMemory;
-pub use process::{Ending, IsolatedCall, run};
+pub use run::run;

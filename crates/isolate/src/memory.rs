@@ -28,23 +28,14 @@ impl SharedMemory {
     /// # Errors
     /// If the system refuses memory.
     pub fn new(len: usize) -> Result<SharedMemory, IsolateError> {
-        // SAFETY: `sysconf` has no preconditions.
-        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
-        let error = IsolateError::Memory { bytes: len };
-        let len = len.max(1).checked_next_multiple_of(page).ok_or(error.clone())?;
-        let whole = len.checked_add(2 * page).ok_or(error.clone())?;
-        // SAFETY: an anonymous mapping at an address of the system's choice touches no existing memory.
-        let base = unsafe {
-            libc::mmap(std::ptr::null_mut(), whole, libc::PROT_NONE, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0)
-        };
-        if base == libc::MAP_FAILED {
-            return Err(error);
-        }
-        let base = NonNull::new(base.cast::<u8>()).ok_or(error.clone())?;
+        let error = || IsolateError::Memory { bytes: len };
+        let page = page_size().ok_or(IsolateError::Unsupported)?;
+        let len = len.max(1).checked_next_multiple_of(page).ok_or_else(error)?;
+        let whole = len.checked_add(2 * page).ok_or_else(error)?;
+        let base = map(whole).ok_or_else(error)?;
         let memory = SharedMemory { base, page, copy: vec![0; len] };
         // SAFETY: the range lies within the mapping just made.
-        let done = unsafe { libc::mprotect(memory.start().cast(), len, libc::PROT_READ | libc::PROT_WRITE) };
-        if done == 0 { Ok(memory) } else { Err(error) }
+        if unsafe { open(memory.start(), len) } { Ok(memory) } else { Err(error()) }
     }
 
     /// Returns the start of the accessible part.
@@ -91,6 +82,60 @@ impl SharedMemory {
 impl Drop for SharedMemory {
     fn drop(&mut self) {
         // SAFETY: exactly the mapping made in `new`, unmapped once.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.copy.len() + 2 * self.page) };
+        unsafe { unmap(self.base, self.copy.len() + 2 * self.page) };
     }
+}
+
+/// Returns the size of a page in bytes; `None` if processes cannot be copied on this system.
+fn page_size() -> Option<usize> {
+    // SAFETY: `sysconf` has no preconditions.
+    #[cfg(unix)]
+    return Some(usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096));
+    #[cfg(not(unix))]
+    None
+}
+
+/// Maps memory without access that children share; `None` if the system refuses.
+fn map(bytes: usize) -> Option<NonNull<u8>> {
+    #[cfg(unix)]
+    {
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+        // SAFETY: an anonymous mapping at an address of the system's choice touches no existing memory.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
+        if base == libc::MAP_FAILED { None } else { NonNull::new(base.cast()) }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = bytes;
+        None
+    }
+}
+
+/// Makes memory readable and writable. Returns `false` if the system refuses.
+///
+/// # Safety
+/// The memory must be of a mapping that belongs to the caller.
+unsafe fn open(start: *mut u8, bytes: usize) -> bool {
+    // SAFETY: promised by the caller.
+    #[cfg(unix)]
+    return unsafe { libc::mprotect(start.cast(), bytes, libc::PROT_READ | libc::PROT_WRITE) == 0 };
+    #[cfg(not(unix))]
+    {
+        let _ = (start, bytes);
+        false
+    }
+}
+
+/// Ends a mapping.
+///
+/// # Safety
+/// It must be what [`map`] returned, and must not be in use.
+unsafe fn unmap(base: NonNull<u8>, bytes: usize) {
+    // SAFETY: promised by the caller.
+    #[cfg(unix)]
+    unsafe {
+        libc::munmap(base.as_ptr().cast(), bytes);
+    }
+    #[cfg(not(unix))]
+    let _ = (base, bytes);
 }

@@ -3,48 +3,12 @@
 //! Sound because: between `fork` and `_exit` the child calls only functions that are safe there (no allocation, no locks), and
 //! code of the images, whose effects on memory stay in the child but for [`SharedMemory`].
 
+use crate::call::{Ending, IsolatedCall};
 use crate::error::IsolateError;
 use crate::memory::SharedMemory;
-use kingpost_jit::Image;
 use std::io;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::time::Duration;
-
-/// A call of a function of type `extern "C" fn(usize)`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct IsolatedCall {
-    /// Address of the function.
-    pub function: usize,
-    /// Its argument, usually the address of shared memory.
-    pub argument: usize,
-}
-
-/// The ending of an isolated call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ending {
-    /// It returned.
-    Returned,
-    /// It was stopped by a signal.
-    Fault {
-        /// The signal's number.
-        signal: i32,
-        /// Address of the instruction.
-        pc: usize,
-        /// The address that was accessed, if the signal is about one.
-        address: usize,
-        /// The stack pointer.
-        sp: usize,
-    },
-    /// It did not end before the CPU time of all calls was used up.
-    Late,
-    /// It was not run, because earlier calls had used up the time.
-    NotRun,
-    /// The process ended without a word; its status as `waitpid` returns it.
-    Died {
-        /// The status.
-        status: i32,
-    },
-}
 
 /// Words of the note that a child makes about a call: state (0 not run, 1 running, 2 returned, or 3 and a signal), then signal, pc, address, sp.
 const NOTE_WORDS: usize = 5;
@@ -59,33 +23,11 @@ const SIGNALS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGF
 /// Bytes of the stack on which the handler runs.
 const HANDLER_STACK: usize = 1 << 16;
 
-/// Runs `calls` in order in child processes, all of them together for at most about `seconds` of CPU time. The functions are in `images`;
-/// `memory` is what the calls share with this process.
-///
-/// # Errors
-/// If a call is of no function in `images`, or the system refuses memory or a process.
-pub fn run(
-    images: &[&Image],
-    calls: &[IsolatedCall],
-    memory: &mut [&mut SharedMemory],
-    seconds: u32,
-) -> Result<Vec<Ending>, IsolateError> {
-    let begins = |address| images.iter().any(|image| image.function_at(address).is_some_and(|(_, offset)| offset == 0));
-    if let Some(call) = calls.iter().find(|call| !begins(call.function)) {
-        return Err(IsolateError::NoFunction { address: call.function });
-    }
-    memory.iter_mut().for_each(|memory| memory.publish());
-    // SAFETY: the functions are in the images, which are borrowed until the last child has ended.
-    let endings = unsafe { call_in_children(calls, seconds) };
-    memory.iter_mut().for_each(|memory| memory.take_back());
-    endings
-}
-
-/// Runs calls as [`run`] does.
+/// Runs calls as [`run`](crate::run) does.
 ///
 /// # Safety
 /// A function that takes one number by the C convention is at the address of each call while this runs.
-unsafe fn call_in_children(calls: &[IsolatedCall], seconds: u32) -> Result<Vec<Ending>, IsolateError> {
+pub(crate) unsafe fn call_in_children(calls: &[IsolatedCall], seconds: u32) -> Result<Vec<Ending>, IsolateError> {
     let mut notes = SharedMemory::new(calls.len() * NOTE_WORDS * 8)?;
     let stack = SharedMemory::new(HANDLER_STACK)?;
     let (mut endings, mut left) = (Vec::with_capacity(calls.len()), Duration::from_secs(seconds.into()));

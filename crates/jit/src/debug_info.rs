@@ -3,11 +3,19 @@
 use crate::error::LoadError;
 use crate::image::Image;
 use crate::symbol_file::{DebugSection, symbol_text};
-use crate::unwind::MACHINE;
 use gimli::LittleEndian;
 use gimli::write::{Address, EndianVec, Sections};
+use kingpost_codegen::DwarfRegisters;
 use kingpost_debug_info::{Source, describe, is_wanted};
 use kingpost_mach::ModuleBuffer;
+
+/// The registers of this machine.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const MACHINE: DwarfRegisters = DwarfRegisters::X86_64;
+
+/// The registers of this machine.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) const MACHINE: DwarfRegisters = DwarfRegisters::AARCH64;
 
 /// Returns the debug information of `module`, which is loaded in `image`, with addresses of the loaded code. There are
 /// no sections without source locations and values. `file` is the source, and its name is relative to `folder`.
@@ -41,7 +49,7 @@ pub(crate) fn debug_sections(
     Ok(sections)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use crate::symbol_file::object_files;

@@ -1,6 +1,7 @@
 //! Types of function pointers for calls of compiled functions.
 
-/// A type of function pointers, such as `extern "C" fn(i64) -> i64`, with up to eight arguments.
+/// A type of function pointers, such as `extern "C" fn(i64) -> i64`, with up to eight arguments. On x86-64, functions of the
+/// convention `system_v` are `extern "sysv64"` on every system, and functions of `windows_fastcall` are `extern "win64"`.
 ///
 /// # Safety
 /// A value of the type must be the address of the function's first instruction.
@@ -30,23 +31,22 @@ macro_rules! entry_points {
     };
 }
 
-entry_points! {
-    "C" ();
-    "C" (A);
-    "C" (A, B);
-    "C" (A, B, C);
-    "C" (A, B, C, D);
-    "C" (A, B, C, D, E);
-    "C" (A, B, C, D, E, F);
-    "C" (A, B, C, D, E, F, G);
-    "C" (A, B, C, D, E, F, G, H);
-    "C-unwind" ();
-    "C-unwind" (A);
-    "C-unwind" (A, B);
-    "C-unwind" (A, B, C);
-    "C-unwind" (A, B, C, D);
-    "C-unwind" (A, B, C, D, E);
-    "C-unwind" (A, B, C, D, E, F);
-    "C-unwind" (A, B, C, D, E, F, G);
-    "C-unwind" (A, B, C, D, E, F, G, H);
+macro_rules! for_all_numbers_of_arguments {
+    ($($abi:literal)+) => {
+        $(entry_points! {
+            $abi ();
+            $abi (A);
+            $abi (A, B);
+            $abi (A, B, C);
+            $abi (A, B, C, D);
+            $abi (A, B, C, D, E);
+            $abi (A, B, C, D, E, F);
+            $abi (A, B, C, D, E, F, G);
+            $abi (A, B, C, D, E, F, G, H);
+        })+
+    };
 }
+
+for_all_numbers_of_arguments! { "C" "C-unwind" }
+#[cfg(target_arch = "x86_64")]
+for_all_numbers_of_arguments! { "sysv64" "sysv64-unwind" "win64" "win64-unwind" }

@@ -28,6 +28,8 @@ pub enum LoadError {
     SourceName(String),
     /// An error of the library that writes debug information.
     DebugInfo(String),
+    /// A function with a construct that unwind information of this system does not describe.
+    Unwind(SymbolName, &'static str),
     /// The system refused memory.
     Memory {
         /// Requested size in bytes.
@@ -48,6 +50,7 @@ impl fmt::Display for LoadError {
             LoadError::Target(triple) => write!(f, "code for `{triple}` cannot run here"),
             LoadError::SourceName(name) => write!(f, "invalid name of a source file or folder {name:?}"),
             LoadError::DebugInfo(message) => write!(f, "cannot write debug information: {message}"),
+            LoadError::Unwind(name, construct) => write!(f, "{name}: {construct} with unwind information"),
             LoadError::Memory { bytes } => write!(f, "the system refuses {bytes} bytes of memory"),
         }
     }

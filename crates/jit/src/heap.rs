@@ -5,6 +5,7 @@
 //!
 //! Sound because: every request is passed to the system's heap unchanged; if that refuses one, the process ends.
 
+use crate::system::{Host, System as _};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
 
@@ -45,11 +46,7 @@ impl ToolHeap {
         // A longer text is cut off.
         _ = writeln!(left, "{}: out of memory: the system refuses {bytes} bytes", self.program);
         let length = 120 - left.len();
-        // SAFETY: the bytes are there; the process ends without anything that the heap is needed for.
-        unsafe {
-            libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), length);
-            libc::_exit(self.status.into())
-        }
+        Host::end(&text[..length], self.status)
     }
 }
 

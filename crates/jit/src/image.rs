@@ -2,6 +2,7 @@
 
 use crate::entry::EntryPoint;
 use crate::error::LoadError;
+use crate::function_table::{FunctionTable, LoadedTable};
 use crate::layout::{ImagePosition, Layout};
 use crate::pages::{BranchTargets, PageKind, PageSource, Pages};
 use crate::relocate::{self, STUB_LEN, Target};
@@ -32,6 +33,18 @@ pub struct Image {
     /// Calls with live references, by ascending return address.
     mapped_calls: Vec<MappedCall>,
     stack_maps: Vec<StackMapEntry>,
+    /// The table of functions, if the system's unwinder requires one.
+    #[cfg_attr(not(windows), allow(dead_code, reason = "only the unwinder of Windows reads the table"))]
+    function_table: Option<LoadedTable>,
+}
+
+/// Parts of an image besides functions and data.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Extras<'a> {
+    /// Aliases. Each whose target is loaded becomes a symbol of the image.
+    pub(crate) aliases: &'a [Alias],
+    /// Whether there is unwind information of all functions.
+    pub(crate) has_unwind_info: bool,
 }
 
 /// A handler of an exception that a call lets through.
@@ -78,20 +91,22 @@ impl Image {
     /// If a symbol is defined twice or nowhere, a relocation does not reach or is of another machine, fields of a
     /// data object contradict each other, or the system refuses memory.
     pub fn load(module: &ModuleBuffer, data: &[DataObject], resolve: &mut Resolver<'_>) -> Result<Image, LoadError> {
-        Image::load_with_aliases(module, data, &[], resolve)
+        Image::load_with(module, data, Extras::default(), resolve)
     }
 
-    /// Loads like [`Image::load`]. Each of `aliases` whose target is loaded becomes a symbol of the image.
-    pub(crate) fn load_with_aliases(
+    /// Loads like [`Image::load`], with `extras`.
+    pub(crate) fn load_with(
         module: &ModuleBuffer,
         data: &[DataObject],
-        aliases: &[Alias],
+        extras: Extras<'_>,
         resolve: &mut Resolver<'_>,
     ) -> Result<Image, LoadError> {
         for object in data {
             object.check().map_err(|fault| LoadError::Data(object.name.clone(), fault))?;
         }
-        let layout = Layout::new(module, data);
+        let has_table = cfg!(windows) && extras.has_unwind_info;
+        let table = if has_table { FunctionTable::new(module)? } else { FunctionTable::default() };
+        let layout = Layout::new(module, data, table.bytes());
         let mut image = Image {
             parts: PageSource::together(layout.bytes, layout.align)?,
             symbols: HashMap::new(),
@@ -100,6 +115,7 @@ impl Image {
             handlers: Vec::new(),
             mapped_calls: Vec::new(),
             stack_maps: Vec::new(),
+            function_table: None,
         };
         for (f, &place) in module.functions().zip(&layout.functions) {
             let (name, address) = (&f.function.head.name, image.place(place));
@@ -124,7 +140,7 @@ impl Image {
             image.define(&SymbolName::Literal(literal), image.place(place))?;
             image.bytes(place, literal.bytes().len()).copy_from_slice(literal.bytes());
         }
-        for alias in aliases {
+        for alias in extras.aliases {
             if let Some(address) = image.address(&alias.target) {
                 image.define(&alias.name, address)?;
             }
@@ -132,6 +148,7 @@ impl Image {
         let targets = image.targets(&layout, resolve)?;
         image.copy_functions(module, &layout, &targets)?;
         image.copy_data(data, &layout, &targets)?;
+        image.write_table(&table, layout.table)?;
         let has_landing_pads = module.functions().all(|f| f.function.head.guards.landing_pads);
         for pages in image.parts.iter_mut().flatten() {
             pages.seal(if has_landing_pads { BranchTargets::LandingPads } else { BranchTargets::Any })?;
@@ -211,6 +228,26 @@ impl Image {
         Ok(())
     }
 
+    fn write_table(&mut self, table: &FunctionTable, place: ImagePosition) -> Result<(), LoadError> {
+        if table.entries() == 0 {
+            return Ok(());
+        }
+        // Code comes first in an arena.
+        let base = self.place(ImagePosition { part: PageKind::Code, offset: 0 });
+        let address = self.place(place);
+        let functions: Vec<Range<usize>> =
+            self.functions.iter().map(|&(start, len, _)| start - base..start - base + len).collect();
+        table.write(&functions, address.wrapping_sub(base), self.bytes(place, table.bytes()))?;
+        self.function_table = Some(LoadedTable { address, entries: table.entries(), base });
+        Ok(())
+    }
+
+    /// Returns the table of functions.
+    #[cfg(windows)]
+    pub(crate) fn function_table(&self) -> Option<LoadedTable> {
+        self.function_table
+    }
+
     /// Returns address, length in bytes and name of each function, by ascending address.
     pub fn functions(&self) -> impl ExactSizeIterator<Item = (usize, usize, &SymbolName)> {
         self.functions.iter().map(|&(address, bytes, ref name)| (address, bytes, name))
@@ -282,7 +319,7 @@ mod tests {
         buffer.finish(head, &JumpTables::default(), symbols, &NoBranches, module).unwrap();
     }
 
-    extern "C" fn seven() -> u64 {
+    extern "sysv64" fn seven() -> u64 {
         7
     }
 
@@ -315,7 +352,7 @@ mod tests {
         let mut resolve = |name: &SymbolName| (*name == outside).then_some(seven as *const () as usize);
         let image = Image::load(&module, std::slice::from_ref(&data), &mut resolve).unwrap();
         // SAFETY: the bytes above are a function that writes one word.
-        let function = |name| unsafe { image.get::<extern "C" fn(*mut u64)>(&SymbolName::named(name)) };
+        let function = |name| unsafe { image.get::<extern "sysv64" fn(*mut u64)>(&SymbolName::named(name)) };
         let mut result = 0;
         function("f").unwrap()(&mut result);
         assert_eq!((result, function("g")), (42, None));

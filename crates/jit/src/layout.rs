@@ -35,6 +35,8 @@ pub(crate) struct Layout {
     pub(crate) got: ImagePosition,
     pub(crate) literals: Vec<(Literal, ImagePosition)>,
     pub(crate) data: Vec<ImagePosition>,
+    /// The table of functions.
+    pub(crate) table: ImagePosition,
     /// Size of each part in bytes.
     pub(crate) bytes: Needs,
     /// Alignment of the parts.
@@ -42,22 +44,14 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub(crate) fn new(module: &ModuleBuffer, data: &[DataObject]) -> Layout {
+    /// Places everything. The table of functions has `table_bytes` bytes.
+    pub(crate) fn new(module: &ModuleBuffer, data: &[DataObject], table_bytes: usize) -> Layout {
         let mut parts = Parts { bytes: Needs::default(), align: 1 };
         let functions = module
             .functions()
             .map(|f| parts.reserve(PageKind::Code, f.code.len(), (f.function.head.align as usize).max(16)));
         let functions = functions.collect();
-        let mut mentioned = Vec::new();
-        let mut index = HashMap::new();
-        let code_symbols = module.functions().flat_map(|f| f.symbols);
-        let data_symbols = data.iter().flat_map(|d| d.pointers.iter().map(|p| &p.symbol));
-        for name in code_symbols.chain(data_symbols) {
-            if !index.contains_key(name) {
-                index.insert(name.clone(), mentioned.len());
-                mentioned.push(name.clone());
-            }
-        }
+        let (mentioned, index) = mentioned(module, data);
         let stubs = parts.reserve(PageKind::Code, mentioned.len() * STUB_LEN, 16);
         let got = parts.reserve(PageKind::ReadOnly, mentioned.len() * 8, 8);
         let literals = mentioned.iter().filter_map(|name| match name {
@@ -74,8 +68,41 @@ impl Layout {
             parts.reserve(part, (object.size as usize).max(1), object.align as usize)
         });
         let data = data.collect();
-        Layout { functions, mentioned, index, stubs, got, literals, data, bytes: parts.bytes, align: parts.align }
+        let table = parts.reserve(PageKind::ReadOnly, table_bytes, 4);
+        Layout {
+            functions,
+            mentioned,
+            index,
+            stubs,
+            got,
+            literals,
+            data,
+            table,
+            bytes: parts.bytes,
+            align: parts.align,
+        }
     }
+}
+
+/// Returns all symbols that relocations refer to, in order of the first reference, and their indices. Functions also list
+/// symbols that their code did not need after all.
+fn mentioned(module: &ModuleBuffer, data: &[DataObject]) -> (Vec<SymbolName>, HashMap<SymbolName, usize>) {
+    let (mut mentioned, mut index) = (Vec::new(), HashMap::new());
+    let mut mention = |name: &SymbolName| {
+        if !index.contains_key(name) {
+            index.insert(name.clone(), mentioned.len());
+            mentioned.push(name.clone());
+        }
+    };
+    let mut is_used = Vec::new();
+    for f in module.functions() {
+        is_used.clear();
+        is_used.resize(f.symbols.len(), false);
+        f.relocs.iter().for_each(|reloc| is_used[reloc.symbol as usize] = true);
+        f.symbols.iter().zip(&is_used).filter(|&(_, &is_used)| is_used).for_each(|(name, _)| mention(name));
+    }
+    data.iter().flat_map(|object| &object.pointers).for_each(|pointer| mention(&pointer.symbol));
+    (mentioned, index)
 }
 
 /// The sizes of parts during the layout.

@@ -12,11 +12,15 @@
 //! | `relocate.rs` | the value that each relocation writes |
 //! | `pages.rs` | memory of code and data; `unsafe` |
 //! | `runs.rs` | free addresses |
+//! | `system/` | the operating system, one file for each; `unsafe` |
 //! | `publish.rs` | announcement of new code to processors; `unsafe` |
 //! | `symbols.rs` | addresses of the process; `unsafe` |
 //! | `libcalls.rs` | library routines that a process may lack |
 //! | `unwind.rs` | unwind information for this process; `unsafe` |
+//! | `eh_frame.rs` | its contents on Linux and macOS |
+//! | `function_table.rs` | its contents on Windows; `unsafe` |
 //! | `debugger.rs` | registration with debuggers; `unsafe` |
+//! | `no_debugger.rs` | the same, on systems without an interface for it |
 //! | `symbol_file.rs` | names and frames for debuggers, as object files |
 //! | `debug_info.rs` | lines and variables for debuggers |
 //! | `profiler.rs` | names for the profiler `perf` |
@@ -58,9 +62,13 @@
 //! ```
 
 mod debug_info;
+#[cfg_attr(any(windows, target_vendor = "apple"), path = "no_debugger.rs")]
 mod debugger;
+#[cfg(not(windows))]
+mod eh_frame;
 mod entry;
 mod error;
+mod function_table;
 mod heap;
 mod image;
 mod layout;
@@ -71,8 +79,10 @@ mod profiler;
 mod publish;
 pub mod relocate;
 mod runs;
+#[cfg_attr(any(windows, target_vendor = "apple"), allow(dead_code, reason = "no debugger reads these files there"))]
 mod symbol_file;
 mod symbols;
+mod system;
 mod unwind;
 
 pub use debugger::SymbolFile;

@@ -45,7 +45,9 @@ routines! {
 
 /// Returns the address of a library routine by its name in C: the routine of this process, or a replacement.
 pub fn library_address(name: &str) -> Option<usize> {
-    let probestack = || if name == "__kingpost_probestack" { probestack() } else { None };
+    // The routines of Windows have the same requirements.
+    let is_probe = matches!(name, "__kingpost_probestack" | "___chkstk_ms" | "__chkstk");
+    let probestack = || if is_probe { probestack() } else { None };
     process_symbol(name).or_else(|| routine(name)).or_else(probestack).or_else(|| system_routine(name))
 }
 

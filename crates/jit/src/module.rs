@@ -4,7 +4,7 @@ use crate::debug_info::debug_sections;
 use crate::debugger::SymbolFile;
 use crate::entry::EntryPoint;
 use crate::error::{LoadError, MissingFunction};
-use crate::image::{Handler, Image, StackMap};
+use crate::image::{Extras, Handler, Image, StackMap};
 use crate::libcalls::library_address;
 use crate::profiler::add_to_perf_map;
 use crate::symbol_file::{DebugSection, NamedCode, symbol_text};
@@ -137,7 +137,8 @@ impl JitModule {
     ///
     /// # Errors
     /// If the compiler's target is not this machine, a symbol is undefined, a relocation does not reach, the system
-    /// refuses memory, or debug information cannot have the name of the source. Nothing is loaded then. The next call tries again, with all later definitions.
+    /// refuses memory, debug information cannot have the name of the source, or the unwind information of this system does
+    /// not describe a function. Nothing is loaded then. The next call tries again, with all later definitions.
     pub fn finalize_definitions(&mut self) -> Result<(), LoadError> {
         let triple = self.definitions.compiler().triple();
         let host = Triple::host();
@@ -155,13 +156,15 @@ impl JitModule {
         let mut resolve = |name: &SymbolName| self.resolve(name);
         // Targets of earlier aliases are in earlier images.
         let aliases = &self.definitions.aliases()[self.loaded_aliases..];
-        let image = Image::load_with_aliases(functions, data, aliases, &mut resolve)?;
+        let has_unwind_info = self.definitions.compiler().settings().unwind_info;
+        let image = Image::load_with(functions, data, Extras { aliases, has_unwind_info }, &mut resolve)?;
         let debug_info = match &self.source {
             Some((file, folder)) => debug_sections(functions, &image, file, folder)?,
             None => Vec::new(),
         };
-        if self.definitions.compiler().settings().unwind_info {
-            self.unwind_info.push(Registration::new(functions, &image));
+        if has_unwind_info {
+            // SAFETY: a module drops registrations before images.
+            self.unwind_info.push(unsafe { Registration::new(functions, &image) });
         }
         self.announce(&image, &debug_info);
         self.images.push(image);

@@ -4,14 +4,15 @@
 //! kind while their memory returns to the system, so a process has few mappings however many modules it loads and
 //! drops. No page is writable and executable at once.
 //!
-//! Soundness: an `Arena` owns its mapping from `mmap` to `munmap`, which comes after the last [`Pages`] of it is
+//! Soundness: an `Arena` owns its addresses from their reservation to their release, which comes after the last [`Pages`] of it is
 //! dropped. [`Runs`] gives every byte to at most one `Pages` at a time. The bytes are accessible only through slices
 //! that borrow the `Pages`, while they are readable and writable. After [`Pages::seal`] there are no such slices.
 
 use crate::error::LoadError;
 use crate::publish;
 use crate::runs::Runs;
-use std::ptr::{null_mut, with_exposed_provenance_mut};
+use crate::system::{Access, Host, System};
+use std::ptr::with_exposed_provenance_mut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Kind of the contents of pages, which determines their protection after sealing.
@@ -38,12 +39,12 @@ impl PageKind {
     /// All kinds, in the order of their numbers.
     pub const ALL: [PageKind; 3] = [PageKind::Code, PageKind::ReadOnly, PageKind::Writable];
 
-    /// Returns the protection of sealed pages without landing pads.
-    fn protection(self) -> i32 {
+    /// Returns the access to sealed pages without landing pads.
+    fn access(self) -> Access {
         match self {
-            PageKind::Code => libc::PROT_READ | libc::PROT_EXEC,
-            PageKind::ReadOnly => libc::PROT_READ,
-            PageKind::Writable => libc::PROT_READ | libc::PROT_WRITE,
+            PageKind::Code => Access::Execute,
+            PageKind::ReadOnly => Access::Read,
+            PageKind::Writable => Access::ReadWrite,
         }
     }
 }
@@ -51,26 +52,9 @@ impl PageKind {
 /// Size in bytes for each kind of pages, by the number of the kind.
 pub(crate) type Needs = [usize; PageKind::ALL.len()];
 
-/// Returns the size of a page in bytes.
-pub(crate) fn page_size() -> usize {
-    // SAFETY: `sysconf` has no preconditions.
-    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    usize::try_from(size).unwrap_or(4096)
-}
-
 /// Returns the alignment of pages for contents with alignment `align`.
 fn page_align(align: usize) -> Result<usize, LoadError> {
-    if align.is_power_of_two() { Ok(align.max(page_size())) } else { Err(LoadError::Alignment(align)) }
-}
-
-/// Sets the protection of pages.
-///
-/// # Safety
-/// The pages must belong to the caller, who must not hold a slice of them.
-unsafe fn protect(start: usize, bytes: usize, protection: i32) -> Result<(), LoadError> {
-    // SAFETY: the caller promises it.
-    let done = unsafe { libc::mprotect(with_exposed_provenance_mut(start), bytes, protection) };
-    if done == 0 { Ok(()) } else { Err(LoadError::Memory { bytes }) }
+    if align.is_power_of_two() { Ok(align.max(Host::page_size())) } else { Err(LoadError::Alignment(align)) }
 }
 
 /// A range of reserved addresses.
@@ -96,7 +80,7 @@ const OPENED_PAGES: usize = 16;
 impl Room {
     /// Takes bytes. Returns their address, and whether they are writable already.
     fn take(&mut self, bytes: usize, align: usize) -> Option<(usize, bool)> {
-        let page = page_size();
+        let page = Host::page_size();
         if (bytes, align) != (page, page) {
             return Some((self.free.take(bytes, align)?, false));
         }
@@ -110,7 +94,7 @@ impl Room {
         }
         let start = self.free.take(batch, page)?;
         // SAFETY: the pages were just taken.
-        if unsafe { protect(start, batch, libc::PROT_READ | libc::PROT_WRITE) }.is_err() {
+        if !unsafe { Host::open(start, batch) } {
             self.free.give_back(start + page, batch - page);
             return Some((start, false));
         }
@@ -124,13 +108,8 @@ impl Arena {
     fn reserve(rooms: &[usize]) -> Result<Arena, LoadError> {
         let sum = rooms.iter().try_fold(0_usize, |sum, &bytes| sum.checked_add(bytes));
         let bytes = sum.ok_or(LoadError::Memory { bytes: usize::MAX })?;
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: an anonymous private mapping at an address of the system's choice does not change existing memory.
-        let start = unsafe { libc::mmap(null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
-        if start == libc::MAP_FAILED {
-            return Err(LoadError::Memory { bytes });
-        }
-        let (start, mut at) = (start.expose_provenance(), start.expose_provenance());
+        let start = Host::reserve(bytes).ok_or(LoadError::Memory { bytes })?;
+        let mut at = start;
         let rooms = rooms.iter().map(|&bytes| {
             at += bytes;
             Room { free: Runs::new(at - bytes, bytes), open: Runs::default() }
@@ -163,9 +142,9 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: this is the mapping of `reserve`, unmapped once. No `Pages` of it are left, because each holds the
+        // SAFETY: this is the reservation of `reserve`, released once. No `Pages` of it are left, because each holds the
         // arena.
-        unsafe { libc::munmap(with_exposed_provenance_mut(self.start), self.bytes) };
+        unsafe { Host::release(self.start, self.bytes) };
     }
 }
 
@@ -193,8 +172,8 @@ fn shared_arena(needs: Needs, align: usize) -> Result<Arc<Arena>, LoadError> {
         // Half of the addresses are for code.
         let mut rooms = [usual / 2, usual / 4, usual / 4];
         for (room, bytes) in rooms.iter_mut().zip(needs) {
-            let least = bytes.checked_add(align).and_then(|bytes| bytes.checked_next_multiple_of(page_size()));
-            *room = least.ok_or_else(|| no_memory.clone())?.max(room.next_multiple_of(page_size()));
+            let least = bytes.checked_add(align).and_then(|bytes| bytes.checked_next_multiple_of(Host::page_size()));
+            *room = least.ok_or_else(|| no_memory.clone())?.max(room.next_multiple_of(Host::page_size()));
         }
         match Arena::reserve(&rooms) {
             Ok(arena) => {
@@ -229,7 +208,7 @@ impl PageSource {
     /// # Errors
     /// If the system refuses them.
     pub fn reserve(bytes: usize) -> Result<PageSource, LoadError> {
-        let rounded = bytes.max(1).checked_next_multiple_of(page_size()).ok_or(LoadError::Memory { bytes })?;
+        let rounded = bytes.max(1).checked_next_multiple_of(Host::page_size()).ok_or(LoadError::Memory { bytes })?;
         Ok(PageSource { home: Some(Arc::new(Arena::reserve(&[rounded])?)), is_closed: true })
     }
 
@@ -242,7 +221,7 @@ impl PageSource {
         let too_large = || LoadError::Memory { bytes: needs.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes)) };
         let mut rounded = needs;
         for bytes in &mut rounded {
-            *bytes = bytes.checked_next_multiple_of(page_size()).ok_or_else(too_large)?;
+            *bytes = bytes.checked_next_multiple_of(Host::page_size()).ok_or_else(too_large)?;
         }
         loop {
             // Another thread may take this memory first. Then another arena is used.
@@ -272,7 +251,7 @@ impl PageSource {
     /// If the system refuses memory, the range of the source is used up, or `align` is not a power of two.
     pub fn allocate(&mut self, kind: PageKind, bytes: usize, align: usize) -> Result<Pages, LoadError> {
         let (align, no_memory) = (page_align(align)?, LoadError::Memory { bytes });
-        let bytes = bytes.max(1).checked_next_multiple_of(page_size()).ok_or_else(|| no_memory.clone())?;
+        let bytes = bytes.max(1).checked_next_multiple_of(Host::page_size()).ok_or_else(|| no_memory.clone())?;
         let mut needs = [SPARE; PageKind::ALL.len()];
         needs[kind as usize] = bytes.max(SPARE);
         loop {
@@ -306,8 +285,8 @@ impl Pages {
     /// Makes the pages readable and writable.
     fn opened(self) -> Result<Pages, LoadError> {
         // SAFETY: the pages belong to `self`, and no slice of them is borrowed while `self` is.
-        unsafe { protect(self.start, self.bytes, libc::PROT_READ | libc::PROT_WRITE) }?;
-        Ok(self)
+        let is_open = unsafe { Host::open(self.start, self.bytes) };
+        if is_open { Ok(self) } else { Err(LoadError::Memory { bytes: self.bytes }) }
     }
 
     /// Returns the address of the first byte.
@@ -333,7 +312,7 @@ impl Pages {
 
     /// Returns the pages beyond the first `bytes` bytes to the arena.
     pub fn truncate(&mut self, bytes: usize) {
-        let kept = bytes.min(self.bytes).next_multiple_of(page_size()).min(self.bytes);
+        let kept = bytes.min(self.bytes).next_multiple_of(Host::page_size()).min(self.bytes);
         self.give_back_from(kept);
     }
 
@@ -345,14 +324,18 @@ impl Pages {
         if self.kind == PageKind::Writable || self.is_sealed {
             return Ok(());
         }
-        let mut protection = self.kind.protection();
+        let mut access = self.kind.access();
         if self.kind == PageKind::Code {
-            protection |= publish::branch_protection(targets == BranchTargets::LandingPads);
+            if targets == BranchTargets::LandingPads {
+                access = Access::ExecuteLandingPads;
+            }
             // SAFETY: the pages are readable.
             unsafe { publish::clean_caches(self.start, self.bytes) };
         }
         // SAFETY: the pages belong to `self`, and no slice of them is borrowed while `self` is.
-        unsafe { protect(self.start, self.bytes, protection) }?;
+        if !unsafe { Host::protect(self.start, self.bytes, access) } {
+            return Err(LoadError::Memory { bytes: self.bytes });
+        }
         self.is_sealed = true;
         if self.kind == PageKind::Code {
             #[cfg(test)]
@@ -372,7 +355,7 @@ impl Pages {
         let (start, bytes) = (self.start + kept, self.bytes - kept);
         self.bytes = kept;
         // SAFETY: the pages belonged to `self`, and no slice of them is borrowed while `self` is.
-        if bytes > 0 && unsafe { discard(start, bytes, self.kind.protection(), self.is_sealed) } {
+        if bytes > 0 && unsafe { Host::discard(start, bytes, self.kind.access(), self.is_sealed) } {
             self.arena.give_back(self.kind, start, bytes);
         }
     }
@@ -384,40 +367,22 @@ impl Drop for Pages {
     }
 }
 
-/// Frees the memory of pages, which are zero on the next use, and sets their protection unless `is_protected`.
-/// Returns `false` if the system refuses.
-///
-/// # Safety
-/// The pages must belong to the caller, who must not hold a slice of them.
-unsafe fn discard(start: usize, bytes: usize, protection: i32, is_protected: bool) -> bool {
-    let address = with_exposed_provenance_mut(start);
-    // SAFETY: the caller promises it.
-    let is_free = unsafe { libc::madvise(address, bytes, libc::MADV_DONTNEED) } == 0;
-    if is_free {
-        // SAFETY: the caller promises it.
-        return is_protected || unsafe { protect(start, bytes, protection) }.is_ok();
-    }
-    // The process may have locked the memory. New pages replace it then.
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-    // SAFETY: the caller promises it.
-    unsafe { libc::mmap(address, bytes, protection, flags, -1, 0) != libc::MAP_FAILED }
-}
-
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
     /// Returns the number of mappings that the process has.
+    #[cfg(target_os = "linux")]
     fn mappings() -> usize {
         std::fs::read_to_string("/proc/self/maps").unwrap().lines().count()
     }
 
     #[test]
     fn pages_are_zero_when_they_come_again() {
-        let mut source = PageSource::reserve(4 * page_size()).unwrap();
+        let mut source = PageSource::reserve(4 * Host::page_size()).unwrap();
         for kind in PageKind::ALL {
             for seals in [false, true] {
-                let mut pages = source.allocate(kind, 4 * page_size(), 1).unwrap();
+                let mut pages = source.allocate(kind, 4 * Host::page_size(), 1).unwrap();
                 assert!(pages.contents().iter().all(|&byte| byte == 0), "{kind:?}");
                 pages.contents().fill(0xc3);
                 if seals {
@@ -448,7 +413,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_off_is_free() {
-        let page = page_size();
+        let page = Host::page_size();
         let mut source = PageSource::reserve(4 * page).unwrap();
         let mut pages = source.allocate(PageKind::Code, 3 * page, 1).unwrap();
         pages.truncate(page + 1);
@@ -474,6 +439,7 @@ mod tests {
     }
 
     /// Checks that freeing every other run of pages does not split mappings.
+    #[cfg(target_os = "linux")]
     #[test]
     fn many_runs_are_few_mappings() {
         let mut source = PageSource::shared();

@@ -4,13 +4,12 @@
 //! regular file of this user with a single name. No link is followed.
 
 use crate::symbol_file::NamedCode;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Adds functions to the map of this process. Ignores failures, because without such a file a profile only lacks
-/// names.
+/// names. Has no effect on Windows, which lacks the profiler.
 pub fn add_to_perf_map<'a>(functions: impl IntoIterator<Item = NamedCode<'a>>) {
     let path = format!("/tmp/perf-{}.map", std::process::id());
     let Some(mut file) = open(Path::new(&path)) else { return };
@@ -19,7 +18,10 @@ pub fn add_to_perf_map<'a>(functions: impl IntoIterator<Item = NamedCode<'a>>) {
 }
 
 /// Opens or creates the file of a map. Returns `None` if something else has its name.
+#[cfg(unix)]
 fn open(path: &Path) -> Option<File> {
+    use std::fs::{self, OpenOptions};
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
     let mut options = OpenOptions::new();
     // A pipe without a reader must not block the process.
     options.create(true).append(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
@@ -27,6 +29,11 @@ fn open(path: &Path) -> Option<File> {
     let found = file.metadata().ok()?;
     let user = fs::metadata("/proc/self").ok()?.uid();
     (found.is_file() && found.uid() == user && found.nlink() == 1).then_some(file)
+}
+
+#[cfg(windows)]
+fn open(_path: &Path) -> Option<File> {
+    None
 }
 
 /// Returns one line per function: address and size in hexadecimal, and the name with control characters escaped.
@@ -42,9 +49,10 @@ fn lines<'a>(functions: impl IntoIterator<Item = NamedCode<'a>>) -> String {
     lines
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     #[test]

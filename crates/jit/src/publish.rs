@@ -1,6 +1,9 @@
 //! Announcement of new code to the processors that run it. It is needed on AArch64, where processors do not notice by
 //! themselves.
 
+#[cfg(windows)]
+use windows_sys::Win32::System::{Diagnostics::Debug::FlushInstructionCache, Threading::GetCurrentProcess};
+
 /// Makes new code visible to instruction fetches (Arm Architecture Reference Manual, B2.4.4).
 ///
 /// # Safety
@@ -8,7 +11,17 @@
 pub(crate) unsafe fn clean_caches(start: usize, bytes: usize) {
     #[cfg(test)]
     steps::note(steps::Step::CachesCleaned);
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(windows)]
+    // SAFETY: cache maintenance of readable memory, as the caller promises.
+    unsafe {
+        FlushInstructionCache(GetCurrentProcess(), std::ptr::with_exposed_provenance(start), bytes);
+    }
+    #[cfg(target_vendor = "apple")]
+    // SAFETY: cache maintenance of readable memory, as the caller promises.
+    unsafe {
+        sys_icache_invalidate(std::ptr::with_exposed_provenance_mut(start), bytes);
+    }
+    #[cfg(all(target_arch = "aarch64", not(any(windows, target_vendor = "apple"))))]
     {
         let lines: u64;
         // SAFETY: reads a register that every program may read.
@@ -27,15 +40,21 @@ pub(crate) unsafe fn clean_caches(start: usize, bytes: usize) {
             std::arch::asm!("dsb ish", "isb", options(nostack));
         }
     }
-    #[cfg(not(target_arch = "aarch64"))]
     let _ = (start, bytes);
+}
+
+#[cfg(target_vendor = "apple")]
+unsafe extern "C" {
+    /// Makes new code visible to instruction fetches of all processors (macOS manual, `sys_icache_invalidate(3)`).
+    fn sys_icache_invalidate(start: *mut libc::c_void, bytes: usize);
 }
 
 /// Makes every processor that runs a thread of this process discard prefetched instructions. Otherwise a processor
 /// may execute instructions that it fetched before new code was written to their address (Arm Architecture Reference
 /// Manual, B2.2.5).
 ///
-/// Kernels older than Linux 4.16 do not support this. The function has no effect then.
+/// Kernels older than Linux 4.16 do not support this. The function has no effect then. Other systems do it when caches are
+/// cleaned.
 pub(crate) fn synchronize_cores() {
     #[cfg(test)]
     steps::note(steps::Step::CoresSynchronized);
@@ -52,17 +71,6 @@ pub(crate) fn synchronize_cores() {
 fn membarrier(command: libc::c_int) -> bool {
     // SAFETY: the call does not access memory of the process.
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
-}
-
-/// Returns the additional protection flags of code with landing pads at the targets of indirect branches: `PROT_BTI`
-/// if the processor checks them.
-pub(crate) fn branch_protection(has_landing_pads: bool) -> i32 {
-    #[cfg(all(target_arch = "aarch64", target_os = "linux"))]
-    if has_landing_pads && std::arch::is_aarch64_feature_detected!("bti") {
-        return 0x10;
-    }
-    let _ = has_landing_pads;
-    0
 }
 
 /// Record of the steps by which a thread makes code known, for tests: each step is taken on every machine, whatever it does there.
@@ -91,22 +99,12 @@ pub(crate) mod steps {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_arch = "aarch64", target_os = "linux"))]
 mod tests {
     use super::*;
 
-    #[test]
-    fn pads_are_checked_only_where_there_are_pads() {
-        assert_eq!(branch_protection(false), 0);
-        #[cfg(all(target_arch = "aarch64", target_os = "linux"))]
-        assert_eq!(branch_protection(true) != 0, std::arch::is_aarch64_feature_detected!("bti"));
-        #[cfg(not(target_arch = "aarch64"))]
-        assert_eq!(branch_protection(true), 0);
-    }
-
     /// Checks that the barrier is announced and executed. The kernel refuses it to a process that has not announced
     /// it.
-    #[cfg(all(target_arch = "aarch64", target_os = "linux"))]
     #[test]
     fn the_barrier_is_announced_and_made() {
         synchronize_cores();

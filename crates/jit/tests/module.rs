@@ -2,33 +2,34 @@
 #![allow(unsafe_code, reason = "compiled functions are called")]
 #![cfg(target_arch = "x86_64")]
 
+mod common;
+
+use common::{CONVENTION, parse};
 use kingpost_codegen::module::{DataDescription, DataKind, FuncId, Linkage, Module, ModuleError, ModuleReloc};
 use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, Settings};
+#[cfg(unix)]
 use kingpost_emit_object::{ObjectError, ObjectModule, ObjectOptions};
-use kingpost_ir::Function;
-use kingpost_ir::signature::{AbiParam, CallConv, Signature};
+use kingpost_ir::signature::{AbiParam, Signature};
 use kingpost_ir::types::I64;
 use kingpost_jit::{JitModule, LoadError, MissingFunction};
 use kingpost_mach::{RelocKind, SymbolName};
+#[cfg(unix)]
 use std::process::Command;
 use std::sync::Arc;
-use target_lexicon::triple;
+use target_lexicon::Triple;
 
 fn compiler(allocator: &str, is_pic: bool) -> Compiler {
     let settings = Settings::default().with(|settings| {
         settings.regalloc_algorithm = allocator.into();
-        settings.is_pic = is_pic;
+        // Windows requires it.
+        settings.is_pic = is_pic || cfg!(windows);
         settings.verify_each = true;
     });
-    Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap()
-}
-
-fn parse(text: &str) -> Function {
-    kingpost_reader::parse_functions(text).unwrap().remove(0)
+    Compiler::new(&Triple::host(), settings, &[]).unwrap()
 }
 
 fn signature(params: usize) -> Signature {
-    let mut signature = Signature::new(CallConv::SystemV);
+    let mut signature = Signature::new(CONVENTION);
     signature.params.extend((0..params).map(|_| AbiParam::new(I64)));
     signature.returns.push(AbiParam::new(I64));
     signature
@@ -88,10 +89,10 @@ fn fill<M: Module>(m: &mut M) -> FuncId {
 
     // `bytes` is machine code: it loads the second entry of `table` and calls it.
     let code = [
-        &[0x48, 0x83, 0xec, 0x08][..],   // sub rsp, 8
+        &[0x48, 0x83, 0xec, 0x28][..],   // sub rsp, 40
         &[0x48, 0x8d, 0x05, 0, 0, 0, 0], // lea rax, [rip + table]
         &[0xff, 0x50, 0x08],             // call [rax + 8]
-        &[0x48, 0x83, 0xc4, 0x08, 0xc3], // add rsp, 8; ret
+        &[0x48, 0x83, 0xc4, 0x28, 0xc3], // add rsp, 40; ret
     ]
     .concat();
     let reloc = ModuleReloc { offset: 7, kind: RelocKind::X86PcRel4, name: SymbolName::User(1, 1), addend: -4 };
@@ -182,6 +183,7 @@ fn from_memory() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn from_an_object() {
     if Command::new("cc").arg("--version").output().is_err() {
@@ -212,6 +214,7 @@ fn from_an_object() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn objects_say_what_is_missing() {
     let new = || ObjectModule::new(compiler("linear", false), ObjectOptions::default());
@@ -341,4 +344,37 @@ fn an_alias_is_a_second_name() {
     m.define_data_alias(name, bytes).unwrap();
     m.finalize_definitions().unwrap();
     assert_eq!(m.data_address(name), m.data_address(bytes));
+}
+
+/// Checks arguments in registers and on the stack, and a frame of so many pages that the system must be
+/// asked for each of them in order.
+#[test]
+fn conventions_and_large_frames_are_those_of_the_system() {
+    let text = "function %f(i64, f64, i64, f32, i64, i64, f64, i64) -> f64 system_v {
+        ss0 = explicit_slot 400000
+    block0(v0: i64, v1: f64, v2: i64, v3: f32, v4: i64, v5: i64, v6: f64, v7: i64):
+        v18 = stack_addr.i64 ss0
+        store v7, v18
+        v8 = load.i64 v18
+        v9 = iadd v0, v2
+        v10 = iadd v4, v5
+        v11 = iadd v9, v10
+        v12 = iadd v11, v8
+        v13 = fcvt_from_sint.f64 v12
+        v14 = fpromote.f64 v3
+        v15 = fadd v1, v14
+        v16 = fadd v15, v6
+        v17 = fadd v16, v13
+        return v17
+    }";
+    for (allocator, _) in ALLOCATORS {
+        let mut m = JitModule::new(compiler(allocator, true));
+        let mut func = parse(text);
+        let f = m.declare_function("f", Linkage::Export, &func.signature).unwrap();
+        m.define_function(f, &mut func).unwrap();
+        m.finalize_definitions().unwrap();
+        // SAFETY: the function has this type, and only adds.
+        let f = unsafe { m.get::<extern "C" fn(i64, f64, i64, f32, i64, i64, f64, i64) -> f64>(f) }.unwrap();
+        assert_eq!(f(1, 0.5, 20, 0.25, 300, 4_000, 0.125, 50_000), 54_321.875, "{allocator}");
+    }
 }

@@ -1,6 +1,8 @@
 //! Checks that panics and stack walks pass through loaded functions.
 #![allow(unsafe_code, reason = "compiled functions are called")]
-#![cfg(all(target_os = "linux", panic = "unwind"))]
+#![cfg(all(any(target_os = "linux", windows), panic = "unwind"))]
+
+mod common;
 
 use kingpost_codegen::module::{Linkage, Module};
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
@@ -60,7 +62,7 @@ fn module(allocator: &str) -> (JitModule, *const u8) {
     m.symbol("hook", hook as *const u8);
     let mut first = None;
     for (name, text) in FUNCTIONS {
-        let mut func = kingpost_reader::parse_functions(text).unwrap().remove(0);
+        let mut func = common::parse(text);
         let id = m.declare_function(name, Linkage::Export, &func.signature).unwrap();
         m.define_function(id, &mut func).unwrap();
         first = first.or(Some(id));

@@ -46,10 +46,15 @@ pub(crate) fn is_available(session: &mut Session, subject: &str) -> Result<bool>
     if !session.has_tools(&TOOLS, subject)? {
         return Ok(false);
     }
-    let found = session.run(Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]))?;
+    has_standard_library(session, TARGET, subject)
+}
+
+/// Returns `true` if Rust's standard library for a target is here. Otherwise `subject` is skipped.
+pub(crate) fn has_standard_library(session: &mut Session, target: &str, subject: &str) -> Result<bool> {
+    let found = session.run(Command::new("rustc").args(["--print", "target-libdir", "--target", target]))?;
     let is_available = Path::new(found.trim()).is_dir();
     if !is_available {
-        session.skip(format!("{subject}: no standard library (`rustup target add {TARGET}` installs it)"));
+        session.skip(format!("{subject}: no standard library (`rustup target add {target}` installs it)"));
     }
     Ok(is_available)
 }

@@ -11,6 +11,7 @@ mod gate;
 mod lints;
 mod rules;
 mod sanitizers;
+mod systems;
 pub(crate) mod unit;
 
 use crate::faults;
@@ -61,6 +62,7 @@ pub(crate) const STAGES: &[Stage] = &[
         "whether the planted faults still fit the sources; `make faults` plants them",
     ),
     stage("emulated", Tier::Deep, emulated::run, "code in memory on AArch64, by an emulator"),
+    stage("systems", Tier::Deep, systems::run, "all crates for other operating systems, and code in memory on Windows"),
     stage("wasmtime", Tier::Deep, compat::wasmtime, "programs of WebAssembly on Wasmtime with our compiler"),
     stage("sanitizers", Tier::Deep, sanitizers::run, "code in memory under Miri and sanitizers"),
     stage(

@@ -4,6 +4,7 @@
 //! Codes are read off the instructions. An epilogue undoes its prologue instruction by instruction, so that its codes
 //! are usually the last ones of the prologue. A function whose frame has no saved registers is described by one word.
 
+use crate::windows_frame::WindowsUnwinding;
 use kingpost_mach::{FunctionView, UnwindOp};
 use std::ops::Range;
 
@@ -16,14 +17,6 @@ const MAX_PACKED_WORDS: u32 = 1 << 11;
 /// Largest numbers in the first word of a record; larger ones need a second word.
 const MAX_SHORT: usize = 31;
 
-/// Description of a function.
-pub(crate) enum Unwinding {
-    /// The word itself.
-    Packed(u32),
-    /// The contents of `.xdata`.
-    Record(Vec<u8>),
-}
-
 /// An epilogue: the number of its first word, the number after its last one, and the start of its codes.
 struct Epilogue {
     words: Range<u32>,
@@ -34,7 +27,7 @@ struct Epilogue {
 ///
 /// # Errors
 /// If codes do not describe a construct of the function, which the error names.
-pub(crate) fn unwinding(f: &FunctionView<'_>) -> Result<Option<Unwinding>, &'static str> {
+pub(crate) fn unwinding(f: &FunctionView<'_>) -> Result<Option<WindowsUnwinding>, &'static str> {
     if f.unwind.is_empty() {
         return Ok(None);
     }
@@ -55,9 +48,9 @@ pub(crate) fn unwinding(f: &FunctionView<'_>) -> Result<Option<Unwinding>, &'sta
         epilogues.push(Epilogue { words, codes: start });
     }
     if let Some(word) = packed(&prologue, &epilogues, length, &codes) {
-        return Ok(Some(Unwinding::Packed(word)));
+        return Ok(Some(WindowsUnwinding::Packed(word)));
     }
-    record(length, codes, &epilogues).map(|record| Some(Unwinding::Record(record)))
+    record(length, codes, &epilogues).map(|record| Some(WindowsUnwinding::Record(record)))
 }
 
 /// Returns the word for a function with one epilogue at its end, whose frame is reserved and linked by `stp` and `mov`.

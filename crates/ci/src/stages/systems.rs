@@ -1,0 +1,93 @@
+//! Other operating systems: all crates compile for them, and code in memory and the tool run on Windows, by Wine.
+
+use crate::cargo::cargo;
+use crate::output;
+use crate::session::Session;
+use crate::stages::emulated::has_standard_library;
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Systems beside Linux on x86-64.
+const TARGETS: [&str; 6] =
+    ["x86_64-pc-windows-gnu", WINDOWS_MSVC, "aarch64-pc-windows-msvc", "x86_64-apple-darwin", MACOS, LINUX_AARCH64];
+const WINDOWS_MSVC: &str = "x86_64-pc-windows-msvc";
+const MACOS: &str = "aarch64-apple-darwin";
+const LINUX_AARCH64: &str = "aarch64-unknown-linux-gnu";
+
+/// The system whose programs run here.
+const WINDOWS: &str = TARGETS[0];
+
+const COMPILER: &str = "x86_64-w64-mingw32-gcc";
+const WINE: &str = "wine";
+
+/// A library that Rust's standard library needs and that Wine 8 lacks.
+const RANDOM: &str = "#include <windows.h>
+BOOLEAN NTAPI SystemFunction036(void *, unsigned long);
+__declspec(dllexport) BOOL WINAPI ProcessPrng(unsigned char *data, size_t size) {
+    return SystemFunction036(data, size);
+}
+";
+
+/// Programs that the tool on Windows compiles.
+const PROGRAMS: &str = "crates/bench/kernels";
+
+pub(crate) fn run(session: &mut Session) -> Result<()> {
+    for target in TARGETS {
+        if has_standard_library(session, target, &format!("compilation for {target}"))? {
+            session.run(&mut cargo(&["check", "--workspace", "--target", target]))?;
+            session.count("systems", 1);
+        }
+    }
+    let subject = "code in memory on Windows";
+    if session.has_tools(&[COMPILER, WINE], subject)? && has_standard_library(session, WINDOWS, subject)? {
+        windows(session)?;
+    }
+    Ok(())
+}
+
+/// Runs the tests of code in memory, and compares what the tool on Windows writes with what it writes here.
+fn windows(session: &mut Session) -> Result<()> {
+    let folder = session.scratch.join("windows");
+    fs::create_dir_all(&folder).context("a folder for Wine")?;
+    let source = folder.join("random.c");
+    fs::write(&source, RANDOM).context("the source of a library")?;
+    let mut compile = Command::new(COMPILER);
+    compile.arg("-shared").arg(&source).arg("-o").arg(folder.join("bcryptprimitives.dll")).arg("-ladvapi32");
+    session.run(&mut compile)?;
+    let words = ["test", "--target", WINDOWS, "--package", "kingpost-jit", "--lib", "--tests"];
+    let text = session.run(on_windows(&mut cargo(&words), &folder))?;
+    session.count("tests", output::tests(&text).0);
+
+    session.run(on_windows(&mut cargo(&["build", "--target", WINDOWS, "--package", "kingpost-cli"]), &folder))?;
+    let build = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| session.root.join("target"), PathBuf::from);
+    let foreign = build.join(WINDOWS).join("debug/kingpost.exe");
+    let mut programs: Vec<PathBuf> =
+        fs::read_dir(PROGRAMS).context(PROGRAMS)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    programs.retain(|path| path.extension().is_some_and(|extension| extension == "clif"));
+    programs.sort();
+    for target in [WINDOWS, LINUX_AARCH64, MACOS] {
+        for program in &programs {
+            let mut objects = Vec::new();
+            let mut there = Command::new(WINE);
+            there.arg(&foreign);
+            for (mut command, name) in [(there, "there.o"), (session.program("kingpost")?, "here.o")] {
+                let object = folder.join(name);
+                command.args(["compile", "--target", target]).arg(program).arg("-o").arg(&object);
+                session.run(on_windows(&mut command, &folder))?;
+                objects.push(fs::read(&object).context("an object")?);
+            }
+            ensure!(objects[0] == objects[1], "{}: the tool on Windows writes another object", program.display());
+            session.count("equal objects", 1);
+        }
+    }
+    Ok(())
+}
+
+/// Makes a command link programs for Windows, and run them by Wine with its files in `folder`.
+fn on_windows<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
+    command.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", COMPILER);
+    command.env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", WINE);
+    command.env("WINEPREFIX", folder.join("wine")).env("WINEPATH", folder).env("WINEDEBUG", "-all")
+}
