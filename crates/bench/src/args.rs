@@ -1,6 +1,6 @@
 //! The command line, as types.
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Measures Kingpost against published peers: the same input, the same CPU flags, verifiers and checkers off, in one
@@ -114,14 +114,32 @@ impl Default for ReportArgs {
     }
 }
 
+/// Formats of tables.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    Text,
+    Csv,
+    Json,
+}
+
 #[derive(Args)]
 pub(crate) struct RegallocArgs {
     /// Only these of our allocators, against both rivals; `none` measures only the rivals.
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "ssa,linear,backtracking")]
     pub(crate) only: Vec<String>,
+    /// External allocator that takes part: a command that reads an allocation problem as `.ra` text on standard input and
+    /// writes an allocation. Its time is not measured.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) regalloc_command: Option<String>,
     /// Measure only our allocators.
     #[arg(long)]
     pub(crate) no_rivals: bool,
+    /// Format of the results: `text` for tables, or `csv` or `json` for one row for each function and allocator.
+    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "growth")]
+    pub(crate) format: TableFormat,
+    /// Folder for plots: for each pair of allocators, the costs of all functions and the distribution of their ratios.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "growth")]
+    pub(crate) plots: Option<PathBuf>,
     /// Generated shapes, or `none`; by default all, or none if files are given.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) shapes: Option<Vec<String>>,

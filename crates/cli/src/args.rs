@@ -351,6 +351,10 @@ pub(crate) struct ExplainArgs {
     pub(crate) regalloc_command: Option<String>,
     #[command(flatten)]
     pub(crate) selection: Selection,
+    /// Write a page about all functions of a large file, too. Without this, such a file is an error that lists its largest
+    /// functions.
+    #[arg(long, conflicts_with = "names")]
+    pub(crate) whole_file: bool,
     /// Output file; `-` for stdout.
     #[arg(short, value_name = "PAGE.html", required = true)]
     pub(crate) output: PathBuf,

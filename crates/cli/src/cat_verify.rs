@@ -28,6 +28,11 @@ impl Selection {
     pub(crate) fn search(&self) -> Search<'_> {
         Search::of(&self.names)
     }
+
+    /// Returns `true` if no function is named: all are selected.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
 }
 
 /// The functions that an option selects, and the functions that were found.

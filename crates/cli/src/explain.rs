@@ -58,6 +58,9 @@ pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
     if args.file.extension().is_some_and(|extension| extension == "ra") {
         return explain_problems(args, &input, &names);
     }
+    if !args.whole_file && args.selection.is_empty() {
+        choose(&input)?;
+    }
     let prepare = |header: &Header| compilers(&args.target, &names, header);
     let verdict = functions_of(&input, &mut search, prepare, |place, compilers, func| {
         let explanation = explanation(place, compilers, func);
@@ -67,6 +70,41 @@ pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
     })?;
     search.finish()?;
     write_page(args, &input, "function", &explanations, verdict)
+}
+
+/// Largest number of lines of functions on a page. A browser shows such a page, of about ten megabytes, without waiting.
+const LINES: usize = 50_000;
+
+/// Number of functions that a large file offers.
+const OFFERED: usize = 20;
+
+/// Checks that a page about all functions of a file is not too large to be read.
+///
+/// # Errors
+/// With the largest functions if it is.
+fn choose(input: &Input) -> Result<(), Stop> {
+    let text = String::from_utf8_lossy(input.text());
+    let mut functions: Vec<(usize, &str)> = Vec::new();
+    for line in text.lines() {
+        match (line.strip_prefix("function "), functions.last_mut()) {
+            (Some(head), _) => functions.push((1, head.split('(').next().unwrap_or(head))),
+            (None, Some((lines, _))) => *lines += 1,
+            (None, None) => {}
+        }
+    }
+    let lines: usize = functions.iter().map(|(lines, _)| lines).sum();
+    if lines <= LINES {
+        return Ok(());
+    }
+    let count = functions.len();
+    functions.sort_by_key(|&(lines, _)| std::cmp::Reverse(lines));
+    let offered = functions.iter().take(OFFERED).map(|(lines, name)| format!("\n  {lines:>6} lines  {name}"));
+    let offered: String = offered.collect();
+    Err(Stop::Failure(format!(
+        "{}: {count} functions with {lines} lines are too much for a page: choose some with `--function`, or all with \
+         `--whole-file`. The largest functions:{offered}",
+        input.name
+    )))
 }
 
 /// Writes a page about all explanations. There must be one.

@@ -214,6 +214,23 @@ fn pages_explain_functions() {
 }
 
 #[test]
+fn large_files_are_answered_with_a_choice_of_functions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let function =
+        |n: usize, lines: usize| format!("function %f{n}() {{\nblock0:\n{}    return\n}}\n", "    nop\n".repeat(lines));
+    let all: String = (0..30).map(|n| function(n, if n == 7 { 3_000 } else { 1_700 })).collect();
+    std::fs::write(folder.path().join("in.clif"), all).expect("written");
+    let output = kingpost(folder.path(), &["explain", "in.clif", "-o", "page.html"], "");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("in.clif: 30 functions with 52420 lines are too much for a page"), "{said}");
+    assert!(said.lines().nth(1).is_some_and(|line| line.ends_with("3004 lines  %f7")), "{said}");
+    assert_eq!(said.lines().count(), 21, "{said}");
+    let output = kingpost(folder.path(), &["explain", "in.clif", "--function", "%f7", "-o", "page.html"], "");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
 fn printed_commands_repeat_failures() {
     let folder = tempfile::tempdir().expect("a folder");
     let source =

@@ -1,13 +1,14 @@
 //! Checks that observation changes no byte of the code: listings, dumps, counters, the checker, debug information.
 //!
-//! Compiles functions of all filetests for both machines with each allocator: one of [`SAMPLE`] functions, or one of
-//! `KINGPOST_EVERY`.
+//! Compiles functions of all filetests and of WebAssembly modules for both machines with each allocator: one of [`SAMPLE`]
+//! functions, or one of `KINGPOST_EVERY`; of modules, one of ten times as many.
 
 use kingpost_codegen::{ALLOCATORS, Compiler, DumpReceiver, OptLevel, Options, Settings, Stage};
 use kingpost_ir::Function;
 use kingpost_ir::function::SourceLoc;
 use kingpost_mach::ModuleBuffer;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 /// Number of functions for each one that is compiled.
@@ -38,6 +39,8 @@ fn compiler(target: &str, allocator: &str, opt_level: OptLevel, look: Look) -> C
     let mut settings = Settings::default().with(|settings| {
         settings.opt_level = opt_level;
         settings.enable_llvm_abi_extensions = true;
+        // Functions of the modules read their frame pointer.
+        settings.preserve_frame_pointers = true;
     });
     settings.set("regalloc_algorithm", allocator).expect("a setting");
     settings.verify_each = look == Look::Everything;
@@ -96,13 +99,19 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-#[test]
-fn what_is_made_is_what_is_made_unobserved() {
-    let texts = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests"));
-    let texts = texts.iter().map(|path| std::fs::read(path).expect("a readable file"));
-    let funcs: Vec<Function> = texts.filter_map(|text| kingpost_reader::parse_functions(text).ok()).flatten().collect();
+/// Returns the functions of texts that can be read.
+fn functions(texts: impl Iterator<Item = Vec<u8>>) -> Vec<Function> {
+    texts.filter_map(|text| kingpost_reader::parse_functions(text).ok()).flatten().collect()
+}
+
+/// Returns N: one of N functions is compiled.
+fn sample() -> usize {
     let every = std::env::var("KINGPOST_EVERY").ok().map(|number| number.parse().expect("a number"));
-    let step: usize = every.unwrap_or(SAMPLE);
+    every.unwrap_or(SAMPLE)
+}
+
+/// Compares the code of one of `step` functions with and without observation. Returns the number of comparisons.
+fn compare(funcs: &[Function], step: usize) -> usize {
     let mut compared = 0;
     for target in ["x86_64", "aarch64"] {
         for (nth, &(allocator, _)) in ALLOCATORS.iter().enumerate() {
@@ -123,5 +132,29 @@ fn what_is_made_is_what_is_made_unobserved() {
             }
         }
     }
+    compared
+}
+
+#[test]
+fn what_is_made_is_what_is_made_unobserved() {
+    let texts = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests"));
+    let funcs = functions(texts.iter().map(|path| std::fs::read(path).expect("a readable file")));
+    let compared = compare(&funcs, sample());
     assert!(compared > 1000, "{compared} compared");
+}
+
+#[test]
+fn modules_are_made_as_they_are_made_unobserved() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/wasm-clif");
+    let names = ["argon2", "source-map", "zstd", "lua"];
+    let unpacked = names.iter().filter_map(|name| {
+        let unpacked = Command::new("xz").arg("-dc").arg(folder.join(format!("{name}.clif.xz"))).output().ok()?;
+        unpacked.status.success().then_some(unpacked.stdout)
+    });
+    let funcs = functions(unpacked);
+    if funcs.is_empty() {
+        return eprintln!("SKIPPED: no xz, or no modules in {}", folder.display());
+    }
+    let compared = compare(&funcs, 10 * sample());
+    assert!(compared > 100, "{compared} compared");
 }

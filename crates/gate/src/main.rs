@@ -1,10 +1,11 @@
-//! The cost of compiling, counted: `kingpost-gate check TABLE [I/N]`; of the code alone: `kingpost-gate code TABLE [I/N]`.
+//! The cost of compiling, counted: `kingpost-gate check TABLE [--shard I/N]`; of the code alone: `kingpost-gate code
+//! TABLE [--shard I/N]`.
 //!
 //! A generated module is compiled for both targets with every allocator, each in a separate process under callgrind,
 //! which counts instructions exactly. A committed table has the counts per CLIF instruction and stage, the heap
 //! allocations of a warm compiler, the bytes of code, and the edits of the allocator. A count that exceeds the table
 //! by more than one percent is a failure. No clock is read. `code` compares the columns that are equal in every build of the
-//! compiler, bytes and edits, and needs neither callgrind nor an optimized build. `I/N` limits both to a part of the cases,
+//! compiler, bytes and edits, and needs neither callgrind nor an optimized build. `--shard I/N` limits both to a part of the cases,
 //! for machines that share them.
 //!
 //! | file | holds |
@@ -32,15 +33,15 @@ fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["check", path] => check(Path::new(path), Shard::default()),
-        ["check", path, shard] => check(Path::new(path), shard.parse().map_err(Error::msg)?),
+        ["check", path, "--shard", shard] => check(Path::new(path), shard.parse().map_err(Error::msg)?),
         ["code", path] => code(Path::new(path), Shard::default()),
-        ["code", path, shard] => code(Path::new(path), shard.parse().map_err(Error::msg)?),
+        ["code", path, "--shard", shard] => code(Path::new(path), shard.parse().map_err(Error::msg)?),
         // `check` runs this under callgrind.
         ["compile", target, allocator, opt_level] => {
             println!("{}", Case::new(target, allocator, opt_level).run()?);
             Ok(())
         }
-        _ => bail!("usage: kingpost-gate check|code TABLE [I/N]\nKINGPOST_BLESS=1 writes the table"),
+        _ => bail!("usage: kingpost-gate check|code TABLE [--shard I/N]\nKINGPOST_BLESS=1 writes the table"),
     }
 }
 

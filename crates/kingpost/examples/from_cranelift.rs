@@ -119,3 +119,43 @@ fn examples_of_cranelift_give_their_results() {
     // The loop subtracts the argument from 2 until 0 is left.
     assert_eq!((sample(1).unwrap(), sample(2).unwrap()), (0, 0));
 }
+
+/// Names that are not the compiler's.
+#[cfg(test)]
+const RUST: [&str; 8] = ["Box", "Error", "Ok", "Result", "C", "SAFETY", "map", "push"];
+
+/// Returns the names in a line of code: what follows a point, and what begins with a capital letter. An opcode's method is
+/// none.
+#[cfg(test)]
+fn names(line: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let code = line.split("//").next().unwrap_or_default();
+    let mut rest = code;
+    while let Some(start) = rest.find(|c: char| c.is_alphabetic()) {
+        let before = &code[..code.len() - rest.len() + start];
+        let end = rest[start..].find(|c: char| !c.is_alphanumeric() && c != '_').map_or(rest.len(), |end| start + end);
+        let word = &rest[start..end];
+        let is_used = before.ends_with('.') && !before.ends_with("ins().") || before.ends_with("::");
+        if (is_used || word.starts_with(|c: char| c.is_uppercase())) && !RUST.contains(&word) {
+            found.push(word);
+        }
+        rest = &rest[end..];
+    }
+    found
+}
+
+#[test]
+fn the_table_has_every_name() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let book = std::fs::read_to_string(folder.join("../../docs/coming-from.md")).unwrap();
+    let table: Vec<&str> =
+        book.lines().take_while(|line| *line != "## LLVM").filter(|line| line.starts_with('|')).collect();
+    let table = table.join("\n");
+    let known: Vec<&str> = table.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let source = std::fs::read_to_string(folder.join("examples/from_cranelift.rs")).unwrap();
+    let code = source.lines().skip_while(|line| !line.starts_with("fn minimal")).take_while(|line| *line != "#[test]");
+    let used: std::collections::BTreeSet<&str> = code.flat_map(names).collect();
+    assert!(used.len() > 20, "{used:?}");
+    let missing: Vec<_> = used.iter().filter(|name| !known.contains(name)).collect();
+    assert!(missing.is_empty(), "docs/coming-from.md has no row for {missing:?}");
+}

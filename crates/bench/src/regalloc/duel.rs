@@ -8,6 +8,7 @@ use kingpost_regalloc::{Allocation, Allocator, Cost, MachineEnv, Problem};
 use regalloc2::Algorithm;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 
 /// The rival that all allocators are compared with.
 pub const ION: &str = "regalloc2 backtracking";
@@ -22,6 +23,19 @@ pub fn names() -> Vec<&'static str> {
     RIVALS.iter().map(|&(name, _)| name).chain(ours).collect()
 }
 
+/// The external allocator, which has its command as name.
+static EXTERNAL: OnceLock<String> = OnceLock::new();
+
+/// Adds the external allocator to the contestants, and returns its name. There is one in a process.
+pub(super) fn external(command: &str) -> &'static str {
+    EXTERNAL.get_or_init(|| command.to_string())
+}
+
+/// Returns `true` if this is the name of the external allocator.
+pub(super) fn is_external(name: &str) -> bool {
+    EXTERNAL.get().is_some_and(|command| command == name)
+}
+
 /// An allocator that takes part.
 pub struct Contestant {
     /// Its name.
@@ -31,13 +45,16 @@ pub struct Contestant {
 
 enum Side {
     Ours(Box<dyn Allocator>),
+    External(Box<dyn Allocator>),
     Rival(Box<Rival>),
 }
 
 /// A problem, with its form for the rivals.
 pub struct Entry<'a> {
-    problem: &'a Problem,
-    env: &'a MachineEnv,
+    /// The problem.
+    pub problem: &'a Problem,
+    /// Its machine.
+    pub env: &'a MachineEnv,
     function: Result<Function, &'static str>,
 }
 
@@ -54,6 +71,7 @@ impl Contestant {
         let ours = || kingpost_codegen::ALLOCATORS.iter().find(|(known, _)| *known == name);
         let side = match rival {
             Some(&(_, algorithm)) => Side::Rival(Box::new(Rival::new(algorithm, case))),
+            None if is_external(name) => Side::External(kingpost_filetest::external_allocator(name)()),
             None => Side::Ours(ours()?.1()),
         };
         Some(Contestant { name, side })
@@ -63,13 +81,20 @@ impl Contestant {
         matches!(self.side, Side::Ours(_))
     }
 
-    /// Solves one problem. Our allocators store the answer in `out`; a rival keeps it.
+    /// Returns `true` if the CPU time of this thread is the allocator's.
+    pub(super) fn is_timed(&self) -> bool {
+        !matches!(self.side, Side::External(_))
+    }
+
+    /// Solves one problem. Our allocators and an external one store the answer in `out`; a rival keeps it.
     ///
     /// # Errors
     /// The reason of the failure.
     pub fn run(&mut self, entry: &Entry<'_>, out: &mut Allocation) -> Result<(), String> {
         match &mut self.side {
-            Side::Ours(allocator) => allocator.allocate(entry.problem, entry.env, out).map_err(|e| e.to_string()),
+            Side::Ours(allocator) | Side::External(allocator) => {
+                allocator.allocate(entry.problem, entry.env, out).map_err(|e| e.to_string())
+            }
             Side::Rival(rival) => rival.allocate(entry.function.as_ref().map_err(|what| (*what).to_string())?),
         }
     }
@@ -133,11 +158,16 @@ impl Outcome {
 /// Number of instructions that are timed together, so that the cost of the clock does not matter.
 const UNIT: usize = 2_000;
 
+/// Returns the contestants with these names.
+pub(super) fn contestants(case: &Case, names: &[&'static str]) -> Vec<Contestant> {
+    names.iter().filter_map(|name| Contestant::new(name, case)).collect()
+}
+
 /// Compares the allocators on all problems that none of them refuses, in turns.
 pub fn duel(case: &Case, names: &[&'static str], left_out: &[&'static str], rounds: usize) -> Outcome {
     let entries = entries(case);
-    let taking_part = names.iter().filter(|name| !left_out.contains(name));
-    let mut contestants: Vec<Contestant> = taking_part.filter_map(|name| Contestant::new(name, case)).collect();
+    let taking_part: Vec<&str> = names.iter().copied().filter(|name| !left_out.contains(name)).collect();
+    let mut contestants = contestants(case, &taking_part);
     let mut rows: Vec<Row> = contestants.iter().map(|c| Row { name: c.name, ..Row::default() }).collect();
     let taken = judge(&mut contestants, &entries, &mut rows);
     let mut outs: Vec<Allocation> = Vec::new();
@@ -194,7 +224,11 @@ fn judge(contestants: &mut [Contestant], entries: &[Entry<'_>], rows: &mut [Row]
     taken
 }
 
-fn answer(
+/// Solves a problem and returns the cost, if the checker accepts the answer.
+///
+/// # Errors
+/// The reason of the failure.
+pub(super) fn answer(
     contestant: &mut Contestant,
     entry: &Entry<'_>,
     checker: &mut Checker,
@@ -237,6 +271,9 @@ fn time(
     rows.iter_mut().for_each(|row| row.rounds.resize(rounds, 0.0));
     for round in 0..rounds {
         for ((contestant, best), row) in contestants.iter_mut().zip(&mut best).zip(&mut *rows) {
+            if !contestant.is_timed() {
+                continue;
+            }
             let start = ThreadTime::now();
             for (entry, out) in unit.iter().zip(&mut *outs) {
                 let _solved_before = contestant.run(entry, out);
@@ -254,7 +291,7 @@ fn time(
         }
     }
     for ((row, best), contestant) in rows.iter_mut().zip(best).zip(contestants) {
-        row.seconds += best[0];
+        row.seconds += if contestant.is_timed() { best[0] } else { f64::NAN };
         row.check_seconds += if contestant.is_ours() { best[1] } else { 0.0 };
     }
 }

@@ -13,9 +13,10 @@ pub mod duel;
 pub(crate) mod growth;
 pub mod probe;
 mod rival;
+mod rows;
 pub(crate) mod table;
 
-use crate::args::RegallocArgs;
+use crate::args::{RegallocArgs, TableFormat};
 use anyhow::{Context, Result};
 use cases::Case;
 use duel::{FASTALLOC, ION, Outcome};
@@ -43,6 +44,9 @@ pub(crate) fn main(args: &RegallocArgs) -> Result<()> {
     be_quiet();
     if let Some(max) = options.growth {
         return growth::report(&options.names, &options.shapes, max, options.rounds);
+    }
+    if args.format != TableFormat::Text || args.plots.is_some() {
+        return rows::write(args, &options.names, &options.cases, options.rounds);
     }
     let mut outcomes = Vec::new();
     for spec in &options.cases {
@@ -105,7 +109,8 @@ impl Options {
         let mut cases: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
         cases.extend(shapes.iter().map(|name| format!("shape:{name}:{size}")));
         let rivals: &[&str] = if args.no_rivals || args.growth.is_some() { &[] } else { &[ION, FASTALLOC] };
-        let names = rivals.iter().copied().chain(ours).collect();
+        let command = args.regalloc_command.as_deref().map(duel::external);
+        let names = rivals.iter().copied().chain(ours).chain(command).collect();
         Ok(Options { names, cases, rounds, bytes: !args.quick, growth: args.growth, shapes })
     }
 }

@@ -9,9 +9,11 @@ pub fn print(outcome: &Outcome) {
     let Outcome { name, problems, insts, not_lowered, rows, .. } = outcome;
     println!("{name}: {problems} problems, {insts} instructions, {not_lowered} functions not lowered");
     println!(
-        "  {:24} {:>9} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>6} {:>14} {:>7} {:>7} {:>9} {:>8}",
+        "  {:24} {:>9} {:>8} {:>6} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>6} {:>14} {:>7} {:>7} {:>9} {:>8}",
         "allocator",
         "seconds",
+        "ns each",
+        "spread",
         "faster",
         "KiB",
         "spills",
@@ -33,10 +35,12 @@ pub fn print(outcome: &Outcome) {
         }
         let against = |of: &dyn Fn(&Row) -> f64| ion.map_or("-".into(), |ion| format!("{:.2}", of(ion)));
         println!(
-            "  {:24} {:>9.4} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>6} {:>14.0} {:>7} {:>7} {:>9.4} {:>8}",
+            "  {:24} {:>9} {:>8} {:>6} {:>7} {:>8} {:>9} {:>9} {:>9} {:>8} {:>6} {:>14.0} {:>7} {:>7} {:>9.4} {:>8}",
             row.name,
-            row.seconds,
-            against(&|ion| ion.seconds / row.seconds),
+            number(row.seconds, 4, ""),
+            number(row.seconds * 1e9 / *insts as f64, 1, ""),
+            number(spread(row), 0, " %"),
+            if row.seconds.is_nan() { "-".into() } else { against(&|ion| ion.seconds / row.seconds) },
             row.bytes.map_or("-".into(), |bytes| (bytes / 1024).to_string()),
             row.cost.spills,
             row.cost.fills,
@@ -55,6 +59,18 @@ pub fn print(outcome: &Outcome) {
             println!("  refused by {}: {count} × {reason}, first {first}", row.name);
         }
     }
+}
+
+/// Returns a number with decimals and a unit, or `-` for what was not measured.
+fn number(number: f64, decimals: usize, unit: &str) -> String {
+    if number.is_finite() { format!("{number:.decimals$}{unit}") } else { "-".into() }
+}
+
+/// Returns by how many percent the slowest round exceeds the fastest one.
+fn spread(row: &Row) -> f64 {
+    let fastest = row.rounds.iter().copied().fold(f64::INFINITY, f64::min);
+    let slowest = row.rounds.iter().copied().fold(0.0, f64::max);
+    (slowest / fastest - 1.0) * 100.0
 }
 
 /// Prints the functions in which the cost of our allocators exceeds the cost of regalloc2's backtracking most.
