@@ -12,7 +12,8 @@
 //! | `library.rs` | symbols of library routines that Cranelift does not have |
 //! | `unwind.rs` | `.eh_frame`; `unsafe` |
 //! | `object.rs` | a module that becomes an object file |
-//! | `elf.rs` | relocations in ELF files |
+//! | `relocation.rs` | relocations in each format |
+//! | `section.rs` | sections in each format |
 //! | `jit.rs` | a module in memory |
 //! | `relocate.rs` | relocations in memory |
 //! | `memory.rs` | memory of modules; `unsafe` |
@@ -29,12 +30,13 @@
 //! | `JITMemoryProvider::allocate`, `JITMemoryProvider::finalize` | the providers here change only pages that they own, and return addresses |
 
 mod compiler;
-mod elf;
 mod jit;
 mod library;
 mod memory;
 mod object;
 mod relocate;
+mod relocation;
+mod section;
 mod unwind;
 
 pub use cranelift_codegen as codegen;

