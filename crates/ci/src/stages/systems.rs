@@ -60,9 +60,12 @@ fn windows(session: &mut Session) -> Result<()> {
     let text = session.run(on_windows(&mut cargo(&words), &folder))?;
     session.count("tests", output::tests(&text).0);
 
-    session.run(on_windows(&mut cargo(&["build", "--target", WINDOWS, "--package", "kingpost-cli"]), &folder))?;
+    let words = ["build", "--target", WINDOWS, "--package", "kingpost-cli", "--package", "kingpost-capi"];
+    session.run(on_windows(&mut cargo(&words), &folder))?;
     let build = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| session.root.join("target"), PathBuf::from);
-    let foreign = build.join(WINDOWS).join("debug/kingpost.exe");
+    let built = build.join(WINDOWS).join("debug");
+    dll(session, &folder, &built.join("libkingpost_capi.a"))?;
+    let foreign = built.join("kingpost.exe");
     let mut programs: Vec<PathBuf> =
         fs::read_dir(PROGRAMS).context(PROGRAMS)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     programs.retain(|path| path.extension().is_some_and(|extension| extension == "clif"));
@@ -81,6 +84,26 @@ fn windows(session: &mut Session) -> Result<()> {
             ensure!(objects[0] == objects[1], "{}: the tool on Windows writes another object", program.display());
             session.count("equal objects", 1);
         }
+    }
+    Ok(())
+}
+
+/// Programs in C that call the library, below `crates/capi`, and the last line that each prints.
+const CLIENTS: [(&str, &str); 2] = [("examples/fib.c", "fib(50) = 12586269025"), ("tests/misuse.c", ", 0 wrong")];
+
+/// Installs the C interface for Windows from a static library, and runs programs with its DLL.
+fn dll(session: &mut Session, folder: &Path, library: &Path) -> Result<()> {
+    let (prefix, source) = (folder.join("installed"), Path::new("crates/capi"));
+    session.run(Command::new("sh").arg(source.join("install.sh")).arg(library).arg(&prefix).env("CC", COMPILER))?;
+    for (client, last) in CLIENTS {
+        let program = prefix.join("bin/client.exe");
+        let mut compile = Command::new(COMPILER);
+        compile.args(["-std=c99", "-O1", "-I"]).arg(prefix.join("include")).arg(source.join(client)).arg("-L");
+        compile.arg(prefix.join("lib")).args(["-lkingpost", "-Wl,-Bstatic", "-lpthread", "-o"]).arg(&program);
+        session.run(&mut compile)?;
+        let text = session.run(on_windows(Command::new(WINE).arg(&program), folder))?;
+        ensure!(text.trim_end().ends_with(last), "{client} with the DLL: {text}");
+        session.count("programs with the DLL", 1);
     }
     Ok(())
 }
