@@ -78,9 +78,11 @@ pub(crate) struct Gvn {
     pub(crate) observer: Option<Box<dyn Observer>>,
     /// By value: number of uses when a rule first required it, including the uses of the values that it represents.
     uses: SecondaryMap<Value, u8>,
+    /// Blocks with one destination that have lost loads.
+    pub(crate) shortened: Vec<Block>,
 }
 
-heap_bytes!(Gvn { table, memory, representatives, applications, uses } without { keeps_accesses, prefers_size, has_few_registers, observer });
+heap_bytes!(Gvn { table, memory, representatives, applications, uses, shortened } without { keeps_accesses, prefers_size, has_few_registers, observer });
 
 impl Gvn {
     /// Runs the pass. Returns the change to the edges of the control-flow graph.
@@ -94,9 +96,10 @@ impl Gvn {
             self.representatives[alias] = value.into();
         }
         self.memory.reset(func, analyses);
+        self.shortened.clear();
         let Some(entry) = func.layout.entry_block() else { return Edges::Kept };
         let large_loop = if self.has_few_registers { MEDIUM_LOOP } else { LARGE_LOOP };
-        let Gvn { table, memory, representatives, applications, observer, uses, .. } = self;
+        let Gvn { table, memory, representatives, applications, observer, uses, shortened, .. } = self;
         let mut walk = Walk {
             func,
             analyses,
@@ -109,6 +112,8 @@ impl Gvn {
             observer: observer.as_deref_mut(),
             uses,
             are_uses_counted: false,
+            shortened,
+            has_lost_load: false,
             block: entry,
             large_loop,
             loop_size: 0,
@@ -146,6 +151,9 @@ pub(crate) struct Walk<'a> {
     observer: Option<&'a mut (dyn Observer + 'static)>,
     pub(crate) uses: &'a mut SecondaryMap<Value, u8>,
     pub(crate) are_uses_counted: bool,
+    shortened: &'a mut Vec<Block>,
+    /// Whether the block that is visited has lost a load.
+    has_lost_load: bool,
     /// The block that is visited.
     pub(crate) block: Block,
     /// Minimum number of blocks of a large loop.
@@ -177,6 +185,9 @@ impl Walk<'_> {
             self.visit(inst);
         }
         self.memory.leave(block);
+        if std::mem::take(&mut self.has_lost_load) && self.func.dfg.opcode(self.before) == Opcode::Jump {
+            self.shortened.push(block);
+        }
     }
 
     fn visit(&mut self, inst: Inst) {
@@ -195,7 +206,10 @@ impl Walk<'_> {
             Purity::Constant | Purity::Pure => {}
             Purity::PureMany => self.visit_pure_many(inst),
             Purity::Trap => self.visit_trap(inst),
-            Purity::Load => self.visit_load(inst),
+            Purity::Load => {
+                self.visit_load(inst);
+                self.has_lost_load |= self.func.layout.inst_block(inst).is_none();
+            }
             Purity::Store => self.visit_store(inst),
             Purity::Local => {}
             Purity::Effect => self.visit_effect(inst),

@@ -12,7 +12,11 @@
 //! a cost of about twenty instructions. Part of [`crate::simplify_cfg`]. Both arms lead to one block, or one arm
 //! leads directly to the block where the other arm ends. At most [`MAX_COST`] instructions that compute something
 //! are executed without need, and at most [`MAX_SELECTS`] `select` instructions are made.
+//!
+//! A load in an arm keeps the branch. Value numbering removes loads whose results are known, and the branches around
+//! them are tried once more after it.
 
+use kingpost_ir::cfg::ControlFlowGraph;
 use kingpost_ir::{Block, BlockArg, BlockCall, Function, Inst, InstData, Opcode, Type};
 use smallvec::SmallVec;
 
@@ -41,17 +45,33 @@ impl SimplifyCfg {
     pub(crate) fn convert_branches(&self, func: &mut Function) -> bool {
         let mut changed = false;
         for &block in self.blocks.iter().rev() {
-            changed |= self.convert(func, block).is_some();
+            changed |= self.convert(func, &self.cfg, block).is_some();
         }
         changed
     }
 
-    fn convert(&self, func: &mut Function, block: Block) -> Option<()> {
+    /// Converts branches to `blocks`, which have become shorter. Returns `true` if any was converted.
+    pub(crate) fn convert_shortened(&mut self, func: &mut Function, cfg: &ControlFlowGraph, blocks: &[Block]) -> bool {
+        if blocks.is_empty() {
+            return false;
+        }
+        self.find_named_blocks(func);
+        let mut changed = false;
+        for &block in blocks {
+            if let &[pred] = cfg.preds(block) {
+                changed |= self.convert(func, cfg, pred.block).is_some();
+            }
+        }
+        changed
+    }
+
+    fn convert(&self, func: &mut Function, cfg: &ControlFlowGraph, block: Block) -> Option<()> {
         let branch = func.layout.last_inst(block).filter(|&last| func.dfg.opcode(last) == Opcode::Brif)?;
         let &[then_dest, else_dest] = func.dfg.branch_destinations(branch) else { return None };
         let cond = func.dfg.inline_arg(branch, 0);
         let straight = |meets| Arm { through: None, meets, cost: 0 };
-        let (then_arm, else_arm) = match (self.arm(func, block, then_dest), self.arm(func, block, else_dest)) {
+        let (then_arm, else_arm) = match (self.arm(func, cfg, block, then_dest), self.arm(func, cfg, block, else_dest))
+        {
             (Some(x), Some(y)) if x.meets.block == y.meets.block => (x, y),
             (Some(x), _) if x.meets.block == else_dest.block => (x, straight(else_dest)),
             (_, Some(y)) if y.meets.block == then_dest.block => (straight(then_dest), y),
@@ -101,9 +121,9 @@ impl SimplifyCfg {
 
     /// Returns the arm through a block that only `from` leads to, if all instructions of the block can be executed
     /// before the branch.
-    fn arm(&self, func: &Function, from: Block, dest: BlockCall) -> Option<Arm> {
+    fn arm(&self, func: &Function, cfg: &ControlFlowGraph, from: Block, dest: BlockCall) -> Option<Arm> {
         let block = dest.block;
-        let is_only = matches!(self.cfg.preds(block), [pred] if pred.block == from);
+        let is_only = matches!(cfg.preds(block), [pred] if pred.block == from);
         if !is_only {
             return None;
         }

@@ -159,13 +159,12 @@ impl Optimizer {
                 let edges = self.gvn.run(func, analyses, &self.meter);
                 // The pass has replaced the aliases in all instructions that it visited.
                 self.may_use_aliases = false;
-                match edges {
-                    Edges::Kept => {}
-                    Edges::Reordered => analyses.reorder(),
-                    Edges::Died => {
-                        analyses.invalidate();
-                        self.run_simplify_cfg(func, analyses);
-                    }
+                let shortened = &self.gvn.shortened;
+                if edges == Edges::Died || self.simplify_cfg.convert_shortened(func, &analyses.cfg, shortened) {
+                    analyses.invalidate();
+                    self.run_simplify_cfg(func, analyses);
+                } else if edges == Edges::Reordered {
+                    analyses.reorder();
                 }
             }
             Pass::CodeMotion => {

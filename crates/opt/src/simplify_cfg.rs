@@ -200,7 +200,7 @@ impl SimplifyCfg {
 
     /// Finds the blocks that `get_exception_handler_address` names. They end in a call with handlers, and keep
     /// their name.
-    fn find_named_blocks(&mut self, func: &Function) {
+    pub(crate) fn find_named_blocks(&mut self, func: &Function) {
         self.named.clear();
         if !func.dfg.has_handler_addresses() {
             return;
