@@ -8,10 +8,10 @@ use crate::known_bits::{ones, zeros};
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::{InstData, MemFlags, Opcode, Type, Value, types};
 
-const _: () = assert!(fits(include_bytes!("../../rules/integers.rules"), 0xaa07bc70ae7916ed), "the matcher is stale: make rules");
+const _: () = assert!(fits(include_bytes!("../../rules/integers.rules"), 0xc7d8ac33c61bdb10), "the matcher is stale: make rules");
 const _: () = assert!(fits(include_bytes!("../../rules/floats.rules"), 0x461f41de08da95fc), "the matcher is stale: make rules");
 const _: () = assert!(fits(include_bytes!("../../rules/effects.rules"), 0xd4df5797c8d359a8), "the matcher is stale: make rules");
-const _: () = assert!(fits(include_bytes!("../../rules/ledger.tsv"), 0xe5d6ee2f96667c86), "the matcher is stale: make rules");
+const _: () = assert!(fits(include_bytes!("../../rules/ledger.tsv"), 0xefcfce62def28334), "the matcher is stale: make rules");
 
 /// A proved rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -160,6 +160,8 @@ pub enum Rule {
     OrAndXor,
     /// `or_xor_self`
     OrXorSelf,
+    /// `xor_and_and`
+    XorAndAnd,
     /// `mul_pow2`
     MulPow2,
     /// `udiv_pow2`
@@ -222,6 +224,8 @@ pub enum Rule {
     NarrowMulSext,
     /// `narrow_shl`
     NarrowShl,
+    /// `narrow_ushr`
+    NarrowUshr,
     /// `reduce_neg`
     ReduceNeg,
     /// `reduce_not`
@@ -264,6 +268,8 @@ pub enum Rule {
     UshrUshrOut,
     /// `sshr_sshr_out`
     SshrSshrOut,
+    /// `ushr_sshr_sign`
+    UshrSshrSign,
     /// `rotate_const`
     RotateConst,
     /// `rotate_sub`
@@ -418,18 +424,34 @@ pub enum Rule {
     SelectOneZeroI8,
     /// `select_zero_one`
     SelectZeroOne,
+    /// `select_bit`
+    SelectBit,
+    /// `select_bit_wide`
+    SelectBitWide,
+    /// `select_eq_one`
+    SelectEqOne,
     /// `bitselect_same`
     BitselectSame,
     /// `bitselect_zero`
     BitselectZero,
     /// `bitselect_ones`
     BitselectOnes,
+    /// `select_or_shift`
+    SelectOrShift,
+    /// `select_xor_shift`
+    SelectXorShift,
+    /// `or_ushr_xor`
+    OrUshrXor,
+    /// `xor_ushr_xor`
+    XorUshrXor,
     /// `cond_uext`
     CondUext,
     /// `cond_sext`
     CondSext,
     /// `cond_ne_zero`
     CondNeZero,
+    /// `cond_eq_one`
+    CondEqOne,
     /// `cond_neg`
     CondNeg,
     /// `cond_bmask`
@@ -743,6 +765,7 @@ impl Rule {
         Rule::AddAndXor,
         Rule::OrAndXor,
         Rule::OrXorSelf,
+        Rule::XorAndAnd,
         Rule::MulPow2,
         Rule::UdivPow2,
         Rule::UremPow2,
@@ -774,6 +797,7 @@ impl Rule {
         Rule::NarrowSubSext,
         Rule::NarrowMulSext,
         Rule::NarrowShl,
+        Rule::NarrowUshr,
         Rule::ReduceNeg,
         Rule::ReduceNot,
         Rule::ReduceAdd,
@@ -795,6 +819,7 @@ impl Rule {
         Rule::ShlShlOut,
         Rule::UshrUshrOut,
         Rule::SshrSshrOut,
+        Rule::UshrSshrSign,
         Rule::RotateConst,
         Rule::RotateSub,
         Rule::RotateNeg,
@@ -872,12 +897,20 @@ impl Rule {
         Rule::SelectOneZero,
         Rule::SelectOneZeroI8,
         Rule::SelectZeroOne,
+        Rule::SelectBit,
+        Rule::SelectBitWide,
+        Rule::SelectEqOne,
         Rule::BitselectSame,
         Rule::BitselectZero,
         Rule::BitselectOnes,
+        Rule::SelectOrShift,
+        Rule::SelectXorShift,
+        Rule::OrUshrXor,
+        Rule::XorUshrXor,
         Rule::CondUext,
         Rule::CondSext,
         Rule::CondNeZero,
+        Rule::CondEqOne,
         Rule::CondNeg,
         Rule::CondBmask,
         Rule::CondSelectC,
@@ -1073,6 +1106,7 @@ impl Rule {
             Rule::AddAndXor => "add_and_xor",
             Rule::OrAndXor => "or_and_xor",
             Rule::OrXorSelf => "or_xor_self",
+            Rule::XorAndAnd => "xor_and_and",
             Rule::MulPow2 => "mul_pow2",
             Rule::UdivPow2 => "udiv_pow2",
             Rule::UremPow2 => "urem_pow2",
@@ -1104,6 +1138,7 @@ impl Rule {
             Rule::NarrowSubSext => "narrow_sub_sext",
             Rule::NarrowMulSext => "narrow_mul_sext",
             Rule::NarrowShl => "narrow_shl",
+            Rule::NarrowUshr => "narrow_ushr",
             Rule::ReduceNeg => "reduce_neg",
             Rule::ReduceNot => "reduce_not",
             Rule::ReduceAdd => "reduce_add",
@@ -1125,6 +1160,7 @@ impl Rule {
             Rule::ShlShlOut => "shl_shl_out",
             Rule::UshrUshrOut => "ushr_ushr_out",
             Rule::SshrSshrOut => "sshr_sshr_out",
+            Rule::UshrSshrSign => "ushr_sshr_sign",
             Rule::RotateConst => "rotate_const",
             Rule::RotateSub => "rotate_sub",
             Rule::RotateNeg => "rotate_neg",
@@ -1202,12 +1238,20 @@ impl Rule {
             Rule::SelectOneZero => "select_one_zero",
             Rule::SelectOneZeroI8 => "select_one_zero_i8",
             Rule::SelectZeroOne => "select_zero_one",
+            Rule::SelectBit => "select_bit",
+            Rule::SelectBitWide => "select_bit_wide",
+            Rule::SelectEqOne => "select_eq_one",
             Rule::BitselectSame => "bitselect_same",
             Rule::BitselectZero => "bitselect_zero",
             Rule::BitselectOnes => "bitselect_ones",
+            Rule::SelectOrShift => "select_or_shift",
+            Rule::SelectXorShift => "select_xor_shift",
+            Rule::OrUshrXor => "or_ushr_xor",
+            Rule::XorUshrXor => "xor_ushr_xor",
             Rule::CondUext => "cond_uext",
             Rule::CondSext => "cond_sext",
             Rule::CondNeZero => "cond_ne_zero",
+            Rule::CondEqOne => "cond_eq_one",
             Rule::CondNeg => "cond_neg",
             Rule::CondBmask => "cond_bmask",
             Rule::CondSelectC => "cond_select_c",
@@ -1368,12 +1412,12 @@ pub(crate) fn sources(root: Opcode) -> &'static Sources {
         all[Opcode::Srem as usize] = Sources::of(&[], &[Opcode::Iconcat, Opcode::Splat]).or_constants();
         all[Opcode::Band as usize] = Sources::of(&[Opcode::Icmp, Opcode::Bor, Opcode::Bnot, Opcode::Uextend, Opcode::Sextend, Opcode::Splat], &[Opcode::Bor, Opcode::Bnot, Opcode::Iconcat, Opcode::Splat]).or_constants();
         all[Opcode::Bor as usize] = Sources::of(&[Opcode::Band, Opcode::Bxor, Opcode::Bnot, Opcode::Ishl, Opcode::Ushr, Opcode::Uextend, Opcode::Sextend], &[Opcode::Band, Opcode::Bxor, Opcode::Bnot, Opcode::Iconcat, Opcode::Splat]).or_constants();
-        all[Opcode::Bxor as usize] = Sources::of(&[Opcode::Bxor, Opcode::Bnot, Opcode::Uextend, Opcode::Sextend], &[Opcode::Bxor, Opcode::Bnot, Opcode::Iconcat, Opcode::Splat]).or_constants();
+        all[Opcode::Bxor as usize] = Sources::of(&[Opcode::Band, Opcode::Bxor, Opcode::Bnot, Opcode::Uextend, Opcode::Sextend], &[Opcode::Bxor, Opcode::Bnot, Opcode::Iconcat, Opcode::Splat]).or_constants();
         all[Opcode::Bnot as usize] = Sources::of(&[Opcode::Iadd, Opcode::Bnot], &[]);
         all[Opcode::Rotl as usize] = Sources::of(&[], &[Opcode::Ineg, Opcode::Band, Opcode::Uextend, Opcode::Iconcat, Opcode::Splat]).or_zero();
         all[Opcode::Rotr as usize] = Sources::of(&[], &[Opcode::Ineg, Opcode::Band, Opcode::Uextend, Opcode::Iconcat, Opcode::Splat]).or_constants();
         all[Opcode::Ishl as usize] = Sources::of(&[], &[Opcode::Band, Opcode::Ireduce, Opcode::Uextend, Opcode::Sextend, Opcode::Iconcat, Opcode::Splat]).or_zero().or_beside_constants(&[Opcode::Imul, Opcode::Ishl, Opcode::Ushr, Opcode::Sshr]);
-        all[Opcode::Ushr as usize] = Sources::of(&[], &[Opcode::Band, Opcode::Ireduce, Opcode::Uextend, Opcode::Sextend, Opcode::Iconcat, Opcode::Splat]).or_zero().or_beside_constants(&[Opcode::Ishl, Opcode::Ushr]);
+        all[Opcode::Ushr as usize] = Sources::of(&[], &[Opcode::Band, Opcode::Ireduce, Opcode::Uextend, Opcode::Sextend, Opcode::Iconcat, Opcode::Splat]).or_zero().or_beside_constants(&[Opcode::Ishl, Opcode::Ushr, Opcode::Sshr]);
         all[Opcode::Sshr as usize] = Sources::ANY;
         all[Opcode::Bitrev as usize] = Sources::of(&[Opcode::Bitrev], &[]);
         all[Opcode::Bswap as usize] = Sources::of(&[Opcode::Bswap], &[]);
@@ -1518,6 +1562,17 @@ fn match_select(g: &mut impl Graph, request: &InstData) -> Option<Value> {
                 }
             }
         }
+        Opcode::Band => {
+            let &[a0_0, a0_1] = d0.args() else { return None };
+            if let Some(c0_1) = constant(g, a0_1) && let Some(c1) = constant(g, a1) && let Some(c2) = constant(g, a2) {
+                if c0_1.is(1) && c1.is(1) && c2.is(0) && let Some(value) = select_bit(g, ty, a0_0) {
+                    return Some(value);
+                }
+                if c0_1.is(1) && c1.is(1) && c2.is(0) && let Some(value) = select_bit_wide(g, ty, a0_0) {
+                    return Some(value);
+                }
+            }
+        }
         _ => {}
     }
     let d2 = definition(g, a2);
@@ -1558,6 +1613,69 @@ fn match_select(g: &mut impl Graph, request: &InstData) -> Option<Value> {
                 return Some(value);
             }
         }
+        if let Some(c0_1) = constant(g, a0_1) && condition(&d0) == IntCC::Equal && c0_1.is(1) && let Some(value) = select_eq_one(g, ty, a0_0, a1, a2) {
+            return Some(value);
+        }
+    }
+    match d1.opcode() {
+        Opcode::Bor => {
+            let &[a1_0, a1_1] = d1.args() else { return None };
+            if let Some(c1_1) = constant(g, a1_1) {
+                let d1_0 = definition(g, a1_0);
+                if d1_0.opcode() == Opcode::Ushr {
+                    let &[a1_0_0, a1_0_1] = d1_0.args() else { return None };
+                    if let Some(c1_0_1) = constant(g, a1_0_1) {
+                        let d1_0_0 = definition(g, a1_0_0);
+                        if d1_0_0.opcode() == Opcode::Select {
+                            let &[a1_0_0_0, a1_0_0_1, a1_0_0_2] = d1_0_0.args() else { return None };
+                            if d2.opcode() == Opcode::Ushr {
+                                let &[a2_0, a2_1] = d2.args() else { return None };
+                                if let Some(c2_1) = constant(g, a2_1) {
+                                    let d2_0 = definition(g, a2_0);
+                                    if d2_0.opcode() == Opcode::Select {
+                                        let &[a2_0_0, a2_0_1, a2_0_2] = d2_0.args() else { return None };
+                                        if a0 == a1_0_0_0 && a0 == a2_0_0 && a1_0_0_1 == a2_0_1 && a1_0_0_2 == a2_0_2 && c1_0_1 == c2_1 && let Some(value) = select_or_shift(g, ty, a0, a1_0_0_1, a1_0_0_2, a1_0_1, a2_1, c1_1, c1_0_1) {
+                                            return Some(value);
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Opcode::Bxor => {
+            let &[a1_0, a1_1] = d1.args() else { return None };
+            if let Some(c1_1) = constant(g, a1_1) {
+                let d1_0 = definition(g, a1_0);
+                if d1_0.opcode() == Opcode::Ushr {
+                    let &[a1_0_0, a1_0_1] = d1_0.args() else { return None };
+                    if let Some(c1_0_1) = constant(g, a1_0_1) {
+                        let d1_0_0 = definition(g, a1_0_0);
+                        if d1_0_0.opcode() == Opcode::Select {
+                            let &[a1_0_0_0, a1_0_0_1, a1_0_0_2] = d1_0_0.args() else { return None };
+                            if d2.opcode() == Opcode::Ushr {
+                                let &[a2_0, a2_1] = d2.args() else { return None };
+                                if let Some(c2_1) = constant(g, a2_1) {
+                                    let d2_0 = definition(g, a2_0);
+                                    if d2_0.opcode() == Opcode::Select {
+                                        let &[a2_0_0, a2_0_1, a2_0_2] = d2_0.args() else { return None };
+                                        if a0 == a1_0_0_0 && a0 == a2_0_0 && a1_0_0_1 == a2_0_1 && a1_0_0_2 == a2_0_2 && c1_0_1 == c2_1 && let Some(value) = select_xor_shift(g, ty, a0, a1_0_0_1, a1_0_0_2, a1_0_1, a2_1, c1_1, c1_0_1) {
+                                            return Some(value);
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+    if d0.opcode() == Opcode::Icmp {
+        let &[a0_0, a0_1] = d0.args() else { return None };
         if condition(&d0) == IntCC::SignedLessThan && a0_0 == a1 && a0_1 == a2 && let Some(value) = select_smin(g, ty, a0_0, a0_1) {
             return Some(value);
         }
@@ -2938,6 +3056,18 @@ fn match_bor(g: &mut impl Graph, request: &InstData) -> Option<Value> {
                 return Some(value);
             }
         }
+        Opcode::Ushr => {
+            let &[a0_0, a0_1] = d0.args() else { return None };
+            if let Some(c0_1) = constant(g, a0_1) && let Some(c1) = constant(g, a1) {
+                let d0_0 = definition(g, a0_0);
+                if d0_0.opcode() == Opcode::Bxor {
+                    let &[a0_0_0, a0_0_1] = d0_0.args() else { return None };
+                    if let Some(c0_0_1) = constant(g, a0_0_1) && let Some(value) = or_ushr_xor(g, ty, a0_0_0, a0_1, c0_0_1, c1, c0_1) {
+                        return Some(value);
+                    }
+                }
+            }
+        }
         _ => {}
     }
     if d1.opcode() == Opcode::Bnot {
@@ -3062,6 +3192,18 @@ fn match_bxor(g: &mut impl Graph, request: &InstData) -> Option<Value> {
                     return Some(value);
                 }
             }
+            Opcode::Ushr => {
+                let &[a0_0, a0_1] = d0.args() else { return None };
+                if let Some(c0_1) = constant(g, a0_1) {
+                    let d0_0 = definition(g, a0_0);
+                    if d0_0.opcode() == Opcode::Bxor {
+                        let &[a0_0_0, a0_0_1] = d0_0.args() else { return None };
+                        if let Some(c0_0_1) = constant(g, a0_0_1) && let Some(value) = xor_ushr_xor(g, ty, a0_0_0, a0_1, c0_0_1, c1, c0_1) {
+                            return Some(value);
+                        }
+                    }
+                }
+            }
             Opcode::Fcmp => {
                 let &[a0_0, a0_1] = d0.args() else { return None };
                 if c1.is(1) && let Some(value) = fcmp_xor_one(g, ty, a0_0, a0_1, float_condition(&d0)) {
@@ -3077,6 +3219,23 @@ fn match_bxor(g: &mut impl Graph, request: &InstData) -> Option<Value> {
             let &[a1_0] = d1.args() else { return None };
             if a0 == a1_0 && let Some(value) = xor_not_self(g, ty) {
                 return Some(value);
+            }
+        }
+        Opcode::Band => {
+            let &[a1_0, a1_1] = d1.args() else { return None };
+            if let Some(c1_1) = constant(g, a1_1) {
+                let d0 = definition(g, a0);
+                if d0.opcode() == Opcode::Band {
+                    let &[a0_0, a0_1] = d0.args() else { return None };
+                    if let Some(c0_1) = constant(g, a0_1) {
+                        if c0_1 == c1_1 && let Some(value) = xor_and_and(g, ty, a0_0, a1_0, a0, a1, c0_1) {
+                            return Some(value);
+                        }
+                        if c0_1 == c1_1 && let Some(value) = xor_and_and(g, ty, a1_0, a0_0, a1, a0, c0_1) {
+                            return Some(value);
+                        }
+                    }
+                }
             }
         }
         Opcode::Uextend => {
@@ -3330,6 +3489,12 @@ fn match_ushr(g: &mut impl Graph, request: &InstData) -> Option<Value> {
                     }
                 }
             }
+            Opcode::Sshr => {
+                let &[a0_0, a0_1] = d0.args() else { return None };
+                if let Some(c0_1) = constant(g, a0_1) && let Some(value) = ushr_sshr_sign(g, ty, a0_0, a0_1, a1, c1, c0_1) {
+                    return Some(value);
+                }
+            }
             _ => {}
         }
     }
@@ -3472,38 +3637,47 @@ fn match_ireduce(g: &mut impl Graph, request: &InstData) -> Option<Value> {
             let &[a0_0, a0_1] = d0.args() else { return None };
             if let Some(c0_1) = constant(g, a0_1) {
                 let d0_0 = definition(g, a0_0);
-                if d0_0.opcode() == Opcode::Imul {
-                    let &[a0_0_0, a0_0_1] = d0_0.args() else { return None };
-                    let d0_0_0 = definition(g, a0_0_0);
-                    match d0_0_0.opcode() {
-                        Opcode::Uextend => {
-                            let &[a0_0_0_0] = d0_0_0.args() else { return None };
-                            let d0_0_1 = definition(g, a0_0_1);
-                            if d0_0_1.opcode() == Opcode::Uextend {
-                                let &[a0_0_1_0] = d0_0_1.args() else { return None };
-                                if let Some(value) = umulhi_wide(g, ty, a0_0_0_0, a0_0_1_0, a0_1, c0_1) {
-                                    return Some(value);
-                                }
-                                if let Some(value) = umulhi_wide(g, ty, a0_0_1_0, a0_0_0_0, a0_1, c0_1) {
-                                    return Some(value);
-                                }
-                            }
-                        }
-                        Opcode::Sextend => {
-                            let &[a0_0_0_0] = d0_0_0.args() else { return None };
-                            let d0_0_1 = definition(g, a0_0_1);
-                            if d0_0_1.opcode() == Opcode::Sextend {
-                                let &[a0_0_1_0] = d0_0_1.args() else { return None };
-                                if let Some(value) = smulhi_ushr(g, ty, a0_0_0_0, a0_0_1_0, a0_1, c0_1) {
-                                    return Some(value);
-                                }
-                                if let Some(value) = smulhi_ushr(g, ty, a0_0_1_0, a0_0_0_0, a0_1, c0_1) {
-                                    return Some(value);
+                match d0_0.opcode() {
+                    Opcode::Imul => {
+                        let &[a0_0_0, a0_0_1] = d0_0.args() else { return None };
+                        let d0_0_0 = definition(g, a0_0_0);
+                        match d0_0_0.opcode() {
+                            Opcode::Uextend => {
+                                let &[a0_0_0_0] = d0_0_0.args() else { return None };
+                                let d0_0_1 = definition(g, a0_0_1);
+                                if d0_0_1.opcode() == Opcode::Uextend {
+                                    let &[a0_0_1_0] = d0_0_1.args() else { return None };
+                                    if let Some(value) = umulhi_wide(g, ty, a0_0_0_0, a0_0_1_0, a0_1, c0_1) {
+                                        return Some(value);
+                                    }
+                                    if let Some(value) = umulhi_wide(g, ty, a0_0_1_0, a0_0_0_0, a0_1, c0_1) {
+                                        return Some(value);
+                                    }
                                 }
                             }
+                            Opcode::Sextend => {
+                                let &[a0_0_0_0] = d0_0_0.args() else { return None };
+                                let d0_0_1 = definition(g, a0_0_1);
+                                if d0_0_1.opcode() == Opcode::Sextend {
+                                    let &[a0_0_1_0] = d0_0_1.args() else { return None };
+                                    if let Some(value) = smulhi_ushr(g, ty, a0_0_0_0, a0_0_1_0, a0_1, c0_1) {
+                                        return Some(value);
+                                    }
+                                    if let Some(value) = smulhi_ushr(g, ty, a0_0_1_0, a0_0_0_0, a0_1, c0_1) {
+                                        return Some(value);
+                                    }
+                                }
+                            }
+                            _ => {}
                         }
-                        _ => {}
                     }
+                    Opcode::Uextend => {
+                        let &[a0_0_0] = d0_0.args() else { return None };
+                        if let Some(value) = narrow_ushr(g, ty, a0_0_0, a0_1, c0_1) {
+                            return Some(value);
+                        }
+                    }
+                    _ => {}
                 }
             }
         }
@@ -4272,8 +4446,13 @@ pub(super) fn match_condition(g: &mut impl Graph, value: Value) -> Option<Value>
         }
         Opcode::Icmp => {
             let &[a0, a1] = d.args() else { return None };
-            if let Some(c1) = constant(g, a1) && condition(&d) == IntCC::NotEqual && c1.is(0) && let Some(value) = cond_ne_zero(g, a0) {
-                return Some(value);
+            if let Some(c1) = constant(g, a1) {
+                if condition(&d) == IntCC::NotEqual && c1.is(0) && let Some(value) = cond_ne_zero(g, a0) {
+                    return Some(value);
+                }
+                if condition(&d) == IntCC::Equal && c1.is(1) && let Some(value) = cond_eq_one(g, a0) {
+                    return Some(value);
+                }
             }
         }
         Opcode::Ineg => {
@@ -5003,6 +5182,17 @@ fn or_xor_self(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value
     }
 }
 
+/// Applies `bxor(a = band(x, C), b = band(y, C)) => band(bxor(x, y), C) where sole(a) && sole(b)`.
+fn xor_and_and(g: &mut impl Graph, ty: Type, x: Value, y: Value, n2: Value, n5: Value, c: Bits) -> Option<Value> {
+    if ty.is_int() && g.is_sole(n2) && g.is_sole(n5) && g.may_apply(Rule::XorAndAnd) {
+        let v2 = make_constant(g, ty, c);
+        let v3 = g.make(InstData::binary(Opcode::Bxor, ty, [x, y]));
+        Some(g.make(InstData::binary(Opcode::Band, ty, [v3, v2])))
+    } else {
+        None
+    }
+}
+
 /// Applies `imul(x, C) => ishl(x, log2(C)) where isPowerOf2(C)`.
 fn mul_pow2(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && c.is_power_of_two() && g.may_apply(Rule::MulPow2) {
@@ -5298,6 +5488,16 @@ fn narrow_shl(g: &mut impl Graph, ty: Type, x: Value, n2: Value, k: Bits) -> Opt
     }
 }
 
+/// Applies `ireduce.N(ushr.W(uextend(x: N), K)) => ushr(x, K) where K u< width(x)`.
+fn narrow_ushr(g: &mut impl Graph, ty: Type, x: Value, n2: Value, k: Bits) -> Option<Value> {
+    if ty == g.ty(x) && k.unsigned() < Bits::new(g.ty(n2).lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::NarrowUshr) {
+        let v0 = make_constant(g, g.ty(n2), k);
+        Some(g.make(InstData::binary(Opcode::Ushr, ty, [x, v0])))
+    } else {
+        None
+    }
+}
+
 /// Applies `ireduce.N(ineg.W(uextend(x: N))) => ineg(x)`.
 fn reduce_neg(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty == g.ty(x) && g.may_apply(Rule::ReduceNeg) {
@@ -5504,6 +5704,16 @@ fn sshr_sshr_out(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k
     if g.ty(n1) == g.ty(n3) && ty.is_int() && k1.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && k2.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && (k1 + k2).unsigned() >= Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::SshrSshrOut) {
         let v0 = make_constant(g, ty, Bits::new(ty.lane_bits(), i128::from(ty.lane_bits())) - Bits::new(ty.lane_bits(), 1));
         Some(g.make(InstData::binary(Opcode::Sshr, ty, [x, v0])))
+    } else {
+        None
+    }
+}
+
+/// Applies `ushr(sshr(x, K), C) => ushr(x, C) where K u< width(x) && C == width(x) - 1`.
+fn ushr_sshr_sign(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, c: Bits, k: Bits) -> Option<Value> {
+    if ty.is_int() && k.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && c == (Bits::new(g.ty(n3).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(n3).lane_bits(), 1)) && g.may_apply(Rule::UshrSshrSign) {
+        let v0 = make_constant(g, g.ty(n3), c);
+        Some(g.make(InstData::binary(Opcode::Ushr, ty, [x, v0])))
     } else {
         None
     }
@@ -6225,6 +6435,36 @@ fn select_zero_one(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) 
     }
 }
 
+/// Applies `select(band(x: T, 1), 1: T, 0) => band(x, 1)`.
+fn select_bit(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
+    if ty == g.ty(x) && g.may_apply(Rule::SelectBit) {
+        let v0 = make_constant(g, ty, Bits::new(ty.lane_bits(), 1));
+        Some(g.make(InstData::binary(Opcode::Band, ty, [x, v0])))
+    } else {
+        None
+    }
+}
+
+/// Applies `select(band(x: N, 1), 1: W, 0) => uextend.W(band(x, 1))`.
+fn select_bit_wide(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
+    if g.ty(x).lane_bits() < ty.lane_bits() && ty.is_int() && g.may_apply(Rule::SelectBitWide) {
+        let v0 = make_constant(g, g.ty(x), Bits::new(g.ty(x).lane_bits(), 1));
+        let v2 = g.make(InstData::binary(Opcode::Band, g.ty(x), [x, v0]));
+        Some(g.make(InstData::unary(Opcode::Uextend, ty, v2)))
+    } else {
+        None
+    }
+}
+
+/// Applies `select(icmp eq (x, 1), y, z) => select(x, y, z) where (zeros(x) | 1) == -1`.
+fn select_eq_one(g: &mut impl Graph, ty: Type, x: Value, y: Value, z: Value) -> Option<Value> {
+    if ty.is_int() && (zeros(g, x) | Bits::new(g.ty(x).lane_bits(), 1)) == Bits::new(g.ty(x).lane_bits(), -1) && g.may_apply(Rule::SelectEqOne) {
+        Some(g.make(InstData::ternary(Opcode::Select, ty, [x, y, z])))
+    } else {
+        None
+    }
+}
+
 /// Applies `bitselect(c, x, x) => x at any`.
 fn bitselect_same(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::BitselectSame) {
@@ -6252,6 +6492,60 @@ fn bitselect_ones(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
+/// Applies `select(c, bor(ushr(select(c, x, y), K), C), ushr(select(c, x, y), K)) => select(c, bor(ushr(x, K), C), ushr(y, K))`.
+fn select_or_shift(g: &mut impl Graph, ty: Type, c: Value, x: Value, y: Value, n5: Value, n13: Value, c_bits: Bits, k: Bits) -> Option<Value> {
+    if g.ty(n5) == g.ty(n13) && ty.is_int() && g.may_apply(Rule::SelectOrShift) {
+        let v0 = make_constant(g, g.ty(n5), k);
+        let v2 = make_constant(g, g.ty(n5), k);
+        let v4 = make_constant(g, ty, c_bits);
+        let v5 = g.make(InstData::binary(Opcode::Ushr, ty, [x, v0]));
+        let v6 = g.make(InstData::binary(Opcode::Ushr, ty, [y, v2]));
+        let v7 = g.make(InstData::binary(Opcode::Bor, ty, [v5, v4]));
+        Some(g.make(InstData::ternary(Opcode::Select, ty, [c, v7, v6])))
+    } else {
+        None
+    }
+}
+
+/// Applies `select(c, bxor(ushr(select(c, x, y), K), C), ushr(select(c, x, y), K)) => select(c, bxor(ushr(x, K), C), ushr(y, K))`.
+fn select_xor_shift(g: &mut impl Graph, ty: Type, c: Value, x: Value, y: Value, n5: Value, n13: Value, c_bits: Bits, k: Bits) -> Option<Value> {
+    if g.ty(n5) == g.ty(n13) && ty.is_int() && g.may_apply(Rule::SelectXorShift) {
+        let v0 = make_constant(g, g.ty(n5), k);
+        let v2 = make_constant(g, g.ty(n5), k);
+        let v4 = make_constant(g, ty, c_bits);
+        let v5 = g.make(InstData::binary(Opcode::Ushr, ty, [x, v0]));
+        let v6 = g.make(InstData::binary(Opcode::Ushr, ty, [y, v2]));
+        let v7 = g.make(InstData::binary(Opcode::Bxor, ty, [v5, v4]));
+        Some(g.make(InstData::ternary(Opcode::Select, ty, [c, v7, v6])))
+    } else {
+        None
+    }
+}
+
+/// Applies `bor(ushr(bxor(x, C1), K), C2) => bxor(ushr(x, K), (C1 u>> K) | C2) where K u< width(x) && (C2 & (-1 u>> K)) == 0`.
+fn or_ushr_xor(g: &mut impl Graph, ty: Type, x: Value, n3: Value, c1: Bits, c2: Bits, k: Bits) -> Option<Value> {
+    if ty == g.ty(n3) && k.unsigned() < Bits::new(ty.lane_bits(), i128::from(ty.lane_bits())).unsigned() && (c2 & (Bits::new(ty.lane_bits(), -1).shift_right(k))) == Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::OrUshrXor) {
+        let v0 = make_constant(g, ty, k);
+        let v2 = make_constant(g, ty, (c1.shift_right(k)) | c2);
+        let v3 = g.make(InstData::binary(Opcode::Ushr, ty, [x, v0]));
+        Some(g.make(InstData::binary(Opcode::Bxor, ty, [v3, v2])))
+    } else {
+        None
+    }
+}
+
+/// Applies `bxor(ushr(bxor(x, C1), K), C2) => bxor(ushr(x, K), (C1 u>> K) ^ C2) where K u< width(x)`.
+fn xor_ushr_xor(g: &mut impl Graph, ty: Type, x: Value, n3: Value, c1: Bits, c2: Bits, k: Bits) -> Option<Value> {
+    if ty == g.ty(n3) && k.unsigned() < Bits::new(ty.lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::XorUshrXor) {
+        let v0 = make_constant(g, ty, k);
+        let v2 = make_constant(g, ty, (c1.shift_right(k)) ^ c2);
+        let v3 = g.make(InstData::binary(Opcode::Ushr, ty, [x, v0]));
+        Some(g.make(InstData::binary(Opcode::Bxor, ty, [v3, v2])))
+    } else {
+        None
+    }
+}
+
 /// Applies `cond(uextend(x)) => cond(x)`.
 fn cond_uext(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::CondUext) {
@@ -6273,6 +6567,15 @@ fn cond_sext(g: &mut impl Graph, x: Value) -> Option<Value> {
 /// Applies `cond(icmp ne (x, 0)) => cond(x)`.
 fn cond_ne_zero(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::CondNeZero) {
+        Some(x)
+    } else {
+        None
+    }
+}
+
+/// Applies `cond(icmp eq (x, 1)) => cond(x) where (zeros(x) | 1) == -1`.
+fn cond_eq_one(g: &mut impl Graph, x: Value) -> Option<Value> {
+    if (zeros(g, x) | Bits::new(g.ty(x).lane_bits(), 1)) == Bits::new(g.ty(x).lane_bits(), -1) && g.may_apply(Rule::CondEqOne) {
         Some(x)
     } else {
         None
