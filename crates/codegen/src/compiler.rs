@@ -19,7 +19,7 @@ use kingpost_opt::Optimizer;
 use kingpost_regalloc::{Allocation, Allocator, RegClass};
 use kingpost_regalloc_fused::Fused;
 use std::sync::{Arc, Mutex, PoisonError};
-use target_lexicon::{CallingConvention, Triple};
+use target_lexicon::{Architecture, CallingConvention, Triple};
 
 /// A compiler for one target and its settings. Threads share it; each thread has its own [`Context`].
 ///
@@ -446,6 +446,7 @@ impl Compiler {
                 .keeping_accesses(!self.settings.enable_alias_analysis)
                 .preferring_size(self.settings.opt_level == OptLevel::SpeedAndSize)
                 .for_registers(self.isa().env().class(RegClass::Int).allocatable().len())
+                .for_addresses(matches!(self.triple.architecture, Architecture::Aarch64(_)))
                 .metered_by(meter()),
             emitter: Emitter::with_guard(guard.clone()),
             lowering: LowerState::with_guard(guard.clone()),

@@ -7,6 +7,7 @@
 //! | `jump_threading.rs`, `if_convert.rs` | parts of the same pass: decided edges, branches around few instructions |
 //! | `mem2reg.rs` | promotion of stack slots to values |
 //! | `gvn.rs` | value numbering, with the rewrite rules on insertion |
+//! | `induction.rs`, `ranges.rs` | before the same walk: counters of loops in the type that their uses need |
 //! | `numbering.rs`, `memory_ops.rs`, `branches.rs` | parts of the same walk: equal instructions, loads and stores, conditions and branches |
 //! | `memory.rs` | contents of memory, for that walk |
 //! | `store_to_load_forwarding.rs` | loads of part of a stored value |
@@ -43,6 +44,7 @@ mod constant_params;
 mod fold;
 mod gvn;
 mod if_convert;
+mod induction;
 pub mod inline;
 mod jump_threading;
 pub mod known_bits;
@@ -53,6 +55,7 @@ mod numbering;
 mod observer;
 mod optimizer;
 mod purity;
+mod ranges;
 mod redundant_loads;
 mod rematerialise;
 pub mod rewrite;

@@ -2,6 +2,7 @@
 
 use crate::code_motion::CodeMotion;
 use crate::gvn::{Edges, Gvn};
+use crate::induction::Induction;
 use crate::mem2reg::Mem2Reg;
 use crate::observer::Observer;
 use crate::redundant_loads::RedundantLoads;
@@ -57,13 +58,14 @@ pub struct Optimizer {
     pub(crate) simplify_cfg: SimplifyCfg,
     mem2reg: Mem2Reg,
     pub(crate) gvn: Gvn,
+    induction: Induction,
     code_motion: CodeMotion,
     /// Whether the function may use aliases.
     may_use_aliases: bool,
     pub(crate) meter: Arc<Meter>,
 }
 
-heap_bytes!(Optimizer { redundant_loads, simplify_cfg, mem2reg, gvn, code_motion } without { may_use_aliases, meter });
+heap_bytes!(Optimizer { redundant_loads, simplify_cfg, mem2reg, gvn, induction, code_motion } without { may_use_aliases, meter });
 
 impl Optimizer {
     /// Returns an optimizer that applies only some rules.
@@ -93,6 +95,14 @@ impl Optimizer {
     #[must_use]
     pub fn for_registers(mut self, count: usize) -> Optimizer {
         self.gvn.has_few_registers = count <= 16;
+        self
+    }
+
+    /// Returns this optimizer, set for a machine whose addresses extend integers of 32 bits if `extend` is `true`. Such
+    /// integers are then not widened for addresses.
+    #[must_use]
+    pub fn for_addresses(mut self, extend: bool) -> Optimizer {
+        self.induction.has_extending_addresses = extend;
         self
     }
 
@@ -156,6 +166,7 @@ impl Optimizer {
             }
             Pass::Gvn => {
                 analyses.update(func);
+                self.may_use_aliases |= self.induction.run(func, analyses);
                 let edges = self.gvn.run(func, analyses, &self.meter);
                 // The pass has replaced the aliases in all instructions that it visited.
                 self.may_use_aliases = false;

@@ -2,6 +2,7 @@
 
 mod applications;
 mod growth;
+mod induction;
 mod inline;
 mod known_bits;
 mod large_loops;

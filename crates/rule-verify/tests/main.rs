@@ -3,5 +3,6 @@
 mod bugs;
 mod clif;
 mod division;
+mod induction;
 mod mutants;
 mod verdicts;

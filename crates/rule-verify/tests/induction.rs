@@ -1,0 +1,58 @@
+//! Laws by which counters of loops are widened (`crates/opt/src/induction.rs`), over all integers and so at all widths.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// A type with `2 * half` numbers from `least` to `most`, with or without a sign; a counter `x`, its step `c`, and the sum
+/// `n`, which is `x + c` or differs from it by a multiple of the number of numbers.
+const ASSUMED: &str = "
+(set-logic QF_NIA)
+(declare-const half Int) (declare-const least Int) (declare-const most Int)
+(declare-const x Int) (declare-const c Int) (declare-const n Int) (declare-const k Int)
+(declare-const low Int) (declare-const high Int) (declare-const start Int)
+(declare-const i Int) (declare-const m Int) (declare-const y Int)
+(assert (< 0 half))
+(assert (or (and (= least (- half)) (= most (- half 1))) (and (= least 0) (= most (- (* 2 half) 1)))))
+(assert (and (<= least x) (<= x most) (<= least n) (<= n most)))
+(assert (= n (+ x c (* 2 half k))))
+";
+
+/// The counter is from `low` to `high`, and the sums of both with the step are in the type.
+const BOUNDED: &str = "(<= low x) (<= x high) (<= least (+ low c)) (<= (+ high c) most)";
+
+/// Returns z3's answer to whether the assumptions and a formula have a model.
+fn has_model(formula: &str) -> String {
+    let mut z3 =
+        Command::new("z3").args(["-in", "-T:60"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let script = format!("{ASSUMED}(assert {formula})\n(check-sat)\n");
+    z3.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    String::from_utf8(z3.wait_with_output().unwrap().stdout).unwrap().trim().to_string()
+}
+
+#[test]
+fn bounded_counters_do_not_wrap() {
+    if !kingpost_rule_verify::Backend::Z3.is_installed() {
+        assert!(std::env::var_os("CI").is_none(), "z3 is missing");
+        return eprintln!("SKIPPED: z3 is not installed");
+    }
+    // A bounded counter: the sum does not wrap.
+    assert_eq!(has_model(&format!("(and {BOUNDED} (not (= n (+ x c))))")), "unsat");
+    // A bounded sum, with bounds that also hold for the start: the sum does not wrap, and the bounds hold in the next round.
+    let test = "(<= low n) (<= n high) (<= low start) (<= start high)";
+    assert_eq!(has_model(&format!("(and {BOUNDED} {test} (not (and (= n (+ x c)) (<= low n) (<= n high))))")), "unsat");
+    // A counter that would be `y` after `m` steps, and is not `y` in round `i`, has at least one step to go. So it is
+    // between the start and the number before `y`.
+    let steps = "(= x (+ start (* i c))) (= y (+ start (* m c))) (<= 0 i) (<= i m) (not (= x y)) (not (= c 0))";
+    assert_eq!(has_model(&format!("(and {steps} (not (< i m)))")), "unsat");
+    let between = "(and (<= start x) (<= x (- y c))) (and (>= start x) (>= x (- y c)))";
+    assert_eq!(has_model(&format!("(and {steps} (< i m) (not (or {between})))")), "unsat");
+    // A number that both readings of the bits have in common is one number.
+    assert_eq!(has_model("(and (<= 0 x) (< x half) (<= 0 n) (< n half) (= c 0) (not (= x n)))"), "unsat");
+    // The assumptions contradict neither themselves nor wrong claims.
+    assert_eq!(has_model("(and (= half 128) (= least 0) (= x 255) (= c 1) (= n 0))"), "sat");
+    assert_eq!(has_model("(and (<= low x) (<= x high) (<= high most) (= c 1) (not (= n (+ x c))))"), "sat");
+    assert_eq!(
+        has_model("(and (= half 128) (= least 0) (= start 1) (= c 2) (= y 10) (= x (+ start (* i c))) (= x 11))"),
+        "sat"
+    );
+}
