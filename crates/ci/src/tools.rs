@@ -36,6 +36,7 @@ const TOOLS: &[&str] = &[
     "python3",
     "redis-server",
     "x86_64-w64-mingw32-gcc",
+    "x86_64-w64-mingw32-g++",
     "wine",
     "lld-link",
     "llvm-objdump",

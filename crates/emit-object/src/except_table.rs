@@ -21,17 +21,19 @@ impl ExceptTable {
     pub(crate) fn new(module: &ModuleBuffer) -> Result<ExceptTable> {
         let mut table = ExceptTable { bytes: Vec::new(), starts: Vec::new() };
         for f in module.functions() {
-            let catches = f.handlers.iter().any(|handler| handler.tag.is_none());
-            table.starts.push(catches.then_some(table.bytes.len() as u64));
-            if catches {
-                table.bytes.extend(function(&f)?);
-            }
+            let handlers = handlers_of(&f).transpose()?;
+            table.starts.push(handlers.is_some().then_some(table.bytes.len() as u64));
+            table.bytes.extend(handlers.unwrap_or_default());
         }
         Ok(table)
     }
 }
 
-/// Returns the part of one function.
+/// Returns the part of one function; `None` if it has no handler of every tag.
+pub(crate) fn handlers_of(f: &FunctionView<'_>) -> Option<Result<Vec<u8>>> {
+    f.handlers.iter().any(|handler| handler.tag.is_none()).then(|| function(f))
+}
+
 fn function(f: &FunctionView<'_>) -> Result<Vec<u8>> {
     // One action with filter 1. The filter has no type, so it catches everything.
     const ACTIONS: &[u8] = &[1, 0];

@@ -1,5 +1,6 @@
 // Throws through and into functions that our compiler compiled; see exceptions.rs.
 extern "C" long catches(long (*callee)(long), long value, double factor);
+extern "C" long ends(long (*callee)(long), long value);
 extern "C" long passes(long (*callee)(long), long value);
 
 static int destroyed;
@@ -28,5 +29,8 @@ int main() {
     }
     for (long i = 1; i <= 1000; i++)
         if (catches(throws, i, 1.0) != 2 * i) return 7;
-    return destroyed == 1005 ? 0 : 8;
+    // The function returns right after the call, or the number of the filter.
+    if (ends(throws, -9) != 9) return 9;
+    if (ends(throws, 9) != 1) return 10;
+    return destroyed == 1007 ? 0 : 8;
 }

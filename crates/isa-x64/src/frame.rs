@@ -118,7 +118,9 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
     if frame.saves_at_bottom {
         return push_at_bottom(frame, buffer);
     }
-    let guard = guard.filter(|&guard| frame.size > guard);
+    // A routine is called from a whole page on: on Windows, the next call would skip the guard page otherwise.
+    let is_large = |guard| frame.size > guard || frame.size == guard && frame.probestack.is_some();
+    let guard = guard.filter(|&guard| is_large(guard));
     let floats = frame.saves.partition_point(|(reg, _)| reg.class() == RegClass::Int);
     let mut pushed = 0;
     for &(reg, below) in &frame.saves[..floats] {
@@ -415,8 +417,10 @@ mod tests {
         let probestack = Some(SymbolRef { name: 7, colocated: false, offset: 0 });
         let frame = FrameLayout { probestack, ..frame };
         // push rbx; mov eax, 8200; call; sub rsp, 8200
-        assert_eq!(hex(&frame, 4096), "554889e553b808200000e8000000004881ec08200000");
-        assert_eq!(hex(&frame, 8208), "554889e5534881ec08200000");
+        for guard in [4096, 8208] {
+            assert_eq!(hex(&frame, guard), "554889e553b808200000e8000000004881ec08200000");
+        }
+        assert_eq!(hex(&frame, 8224), "554889e5534881ec08200000");
     }
 
     /// Returns the bytes of the prologue in hexadecimal.

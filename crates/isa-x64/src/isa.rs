@@ -8,6 +8,7 @@ use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, LowerResult};
+use kingpost_mach::settings::LibcallCallConv;
 use kingpost_mach::tiles::TileInfo;
 use kingpost_mach::{
     Blocks, BranchForms, Buffer, CpuFeatures, EmitContext, EmitIsa, FrameLayout, FrameNeeds, HalfPrecision, Isa,
@@ -86,6 +87,11 @@ impl EmitIsa for X64 {
 
     fn emit_blocks(&self, blocks: Blocks<'_>) -> Result<(), LowerError> {
         blocks.emit(self)
+    }
+
+    /// Returns 1 on Windows, whose unwinder recognizes epilogues by their instructions.
+    fn bytes_after_handlers(&self) -> usize {
+        usize::from(self.settings.libcall_call_conv == LibcallCallConv::WindowsFastcall)
     }
 
     #[inline(always)]

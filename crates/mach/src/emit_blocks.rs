@@ -409,6 +409,10 @@ impl<I: EmitIsa> Encode<'_, I> {
             let context = handler.context.and_then(|operand| place(locs[operand as usize], frame, spill_area));
             buffer.handler(handler.tag, Label::new(handler.block.index()), context);
         }
+        if isa.bytes_after_handlers() > 0 {
+            buffer.list(|| "nop".into());
+            isa.branches().nops(isa.bytes_after_handlers(), buffer.bytes_mut());
+        }
         Branching::new(isa.branches(), next, buffer).jump(exits.normal.as_u32());
     }
 

@@ -65,6 +65,12 @@ pub trait EmitIsa: Isa {
         None
     }
 
+    /// Returns the number of bytes without effect that follow a call with handlers. Some unwinders take the return address
+    /// of a call for a part of an epilogue if one follows, and then skip the handlers of the call.
+    fn bytes_after_handlers(&self) -> usize {
+        0
+    }
+
     /// Returns the encodings of branches to labels.
     fn branches(&self) -> &dyn BranchForms;
 }

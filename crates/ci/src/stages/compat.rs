@@ -94,14 +94,14 @@ pub(crate) fn wasmtime(session: &mut Session) -> Result<()> {
                 let mut command = in_folder(cargo(&["run", "--quiet", "--target", emulated::TARGET, "--"]), &folder);
                 emulated::emulate(&mut command, "");
                 command.env("KINGPOST_REGALLOC", allocator).env("KINGPOST_CHECKER", "1");
-                session.run(command.args(words).env("KINGPOST_CASES", GENERATED[1]))
+                session.run(command.args(words).env("KINGPOST_CASES", "100"))
             };
             let programs = count_as_expected(&run(&["check"])?);
             // Padding makes all calls use veneers on this machine.
             let settings: &[&str] =
                 if index == 0 { &["suite", "none", "speed", "padding"] } else { &["suite", "speed"] };
             let files = passed_files(&run(settings)?);
-            let modules = equal_modules(&run(&["generated"])?);
+            let modules = if index == 0 { equal_modules(&run(&["generated"])?) } else { 0 };
             session.count("programs on AArch64", programs);
             session.count("files of the official tests on AArch64", files);
             session.count("generated modules on AArch64", modules);
