@@ -226,8 +226,8 @@ impl ObjectModule {
         (symbol.scope, symbol.weak) = scope(linkage);
     }
 
-    /// Returns a symbol of this object with the address of another symbol, which linkers fill in. The name is that of
-    /// GCC's pointers, so that MinGW's linker knows it.
+    /// Returns a symbol of this object with the address of another symbol, which linkers fill in. GCC's pointers have such names,
+    /// which MinGW's linker knows.
     fn pointer(&mut self, target: SymbolId) -> SymbolId {
         if let Some(&pointer) = self.pointers.get(&target) {
             return pointer;

@@ -57,7 +57,7 @@ fn elf_aarch64(kind: Reloc) -> Option<u32> {
     })
 }
 
-/// Entries of a global offset table are pointers of the object.
+/// Returns the type of a relocation. Entries of a global offset table are pointers of the object.
 fn coff_x64(kind: Reloc) -> Option<u16> {
     Some(match kind {
         Reloc::Abs8 => pe::IMAGE_REL_AMD64_ADDR64,
@@ -69,7 +69,7 @@ fn coff_x64(kind: Reloc) -> Option<u16> {
     })
 }
 
-/// See [`coff_x64`].
+/// Returns the type of a relocation, as [`coff_x64`] does.
 fn coff_aarch64(kind: Reloc) -> Option<u16> {
     Some(match kind {
         Reloc::Abs8 => pe::IMAGE_REL_ARM64_ADDR64,
