@@ -4,6 +4,7 @@ use crate::args::{ReportFormat, RunArgs, TestArgs, Via};
 use crate::diagnostics::report as report_line;
 use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input;
+use crate::progress::Line;
 use crate::target::Choice;
 use crate::{cat_verify, output, target, test_report};
 use indicatif::ProgressBar;
@@ -124,7 +125,11 @@ pub(crate) fn directives(command: &str, args: &RunArgs) -> Outcome {
             verdict = Verdict::Bad;
             continue;
         }
+        // The results are printed afterwards.
+        let line = Line::new(false);
+        line.show(|| format!("{}: {command} {}", input.name, calls.join(" ")));
         let report = kingpost_filetest::run_text(&input.name, input.text(), Some(command), &options);
+        drop(line);
         let is_good = if calls.is_empty() { say_directives(&report)? } else { say_results(&report, calls.len())? };
         verdict = verdict.and(is_good);
     }

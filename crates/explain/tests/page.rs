@@ -54,6 +54,11 @@ fn x64() -> Triple {
 
 /// Returns the page after its program has run in a browser; `None` without a browser.
 fn browse(page: &str, hash: &str) -> Option<String> {
+    browse_at(page, hash, "1500,900")
+}
+
+/// Returns the page in a window of this size.
+fn browse_at(page: &str, hash: &str, size: &str) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("page.html");
     std::fs::write(&file, page).unwrap();
@@ -67,7 +72,8 @@ fn browse(page: &str, hash: &str) -> Option<String> {
     };
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"])
-        .args(["--disable-background-networking", "--disable-component-update", "--window-size=1500,900", "--dump-dom"])
+        .args(["--disable-background-networking", "--disable-component-update", "--dump-dom"])
+        .arg(format!("--window-size={size}"))
         .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
         .arg(format!("file://{}#{hash}", file.display()))
         .output()
@@ -96,7 +102,19 @@ fn values_light_up_in_every_pane() {
         let stepped = browse(&page, "allocator=linear&decision=5").unwrap();
         assert!(stepped.contains("decision") && stepped.contains("later") && stepped.contains("5 of "), "decisions");
         let compared = browse(&page, "compare").unwrap();
-        assert!(compared.contains("<body class=\"compare\""), "side by side");
+        assert!(compared.contains("<body class=\"compare"), "side by side");
+    }
+}
+
+/// Checks that every text in view is whole, in wide and narrow windows: columns fit, and the pane scrolls sideways.
+#[test]
+fn columns_fit_their_texts() {
+    let page = page("large.clif", &[explained(&large(100), &x64())]);
+    for size in ["1500,900", "1000,700", "480,800"] {
+        for hash in ["allocator=ssa", "allocator=linear", "compare"] {
+            let Some(text) = browse_at(&page, hash, size) else { return };
+            assert_eq!(attribute(&text, "data-clipped"), "0", "{size}, {hash}");
+        }
     }
 }
 

@@ -4,7 +4,7 @@
   const data = JSON.parse($("data").textContent);
   const ROW = 20, DECISION = 22;
   const state = { f: 0, a: 0, compare: false, pinned: null, hovered: null, step: -1, block: -1 };
-  let func, solution, rows, instRow, columns, heads, detail = 2;
+  let func, solution, rows, instRow, columns, heads, detail = 2, paneWidth = 0;
 
   const element = (tag, className, text) => {
     const e = document.createElement(tag);
@@ -146,8 +146,31 @@
     }));
   }
 
-  // Number of columns that fit: the bytes are hidden first, then the code before allocation.
-  const detailOf = () => { const width = $("code-pane").clientWidth; return width < 520 ? 0 : width < 800 ? 1 : 2; };
+  // Largest number of characters of a column. A longer text ends in an ellipsis, and shows up under the pointer.
+  const MAX_TEXT = 60;
+  const CHARACTER = (() => {
+    const context = document.createElement("canvas").getContext("2d");
+    context.font = "12px " + getComputedStyle(document.body).getPropertyValue("--mono");
+    return context.measureText("0").width;
+  })();
+
+  // Column widths in pixels that fit the longest text in each.
+  function widthsFor(titles) {
+    const lengths = titles.map(([text, small]) => (small ? `${text} ${small}` : text).length);
+    const fit = (k, length) => { if (length > lengths[k]) lengths[k] = length; };
+    for (const row of rows) {
+      if (row[0] === "block") continue;
+      if (row[1] >= 0) fit(0, func.lines[row[1]][1].length + 4);
+      if (state.compare) { row[8].forEach((cell, k) => cell && fit(k + 1, cell[3] ? cell[3].length : 14)); continue; }
+      if (detail > 0 && row[0] === "edit") {
+        const name = column => column < 0 ? 0 : solution.columns[column][0].length;
+        fit(1, row[2].length + row[7].reduce((sum, [vreg, from, to]) => sum + (vreg >= 0 ? nameOf(vreg).length : 0) + name(from) + name(to) + 6, -1));
+      } else if (detail > 0 && (row[0] === "inst" || row[0] === "elided")) fit(1, func.code[row[2]].length);
+      fit(detail > 0 ? 2 : 1, row[3] ? row[3].length : 14);
+      if (detail > 1 && row[5]) fit(3, row[5].length);
+    }
+    return lengths.map(length => Math.ceil(Math.min(length, MAX_TEXT) * CHARACTER) + 18);
+  }
 
   function load() {
     func = data.functions[state.f];
@@ -164,17 +187,25 @@
     document.body.classList.toggle("compare", state.compare);
     chart.load(view);
     $("target").textContent = func.target;
-    if (state.compare) {
-      columns = `minmax(210px, 1.2fr) ${func.solutions.map(() => "minmax(170px, 1fr)").join(" ")}`;
-      titles([[func.text], ...func.solutions.map(s => [s.allocator, `${number(s.cost.cost)} · ${s.cost.bytes} bytes`])]);
-    } else {
-      detail = detailOf();
-      columns = ["minmax(0, 1fr) minmax(0, 1.1fr)", "minmax(0, 1.1fr) minmax(0, 1.15fr) minmax(0, 1.1fr)",
-        "minmax(0, 1.15fr) minmax(0, 1.25fr) minmax(0, 1.2fr) minmax(0, .8fr)"][detail];
-      titles([[[func.text], ["machine code"]], [[func.text], ["before", "over values"], ["after", "allocated"]],
-        [[func.text], ["before", "machine code over values"], ["after", "allocated"], ["bytes"]]][detail]);
-    }
+    // As many columns as fit. Rows of two columns that do not fit scroll sideways.
+    let weights, head, widths;
+    const total = () => widths.reduce((sum, width) => sum + width, 0);
+    paneWidth = $("code-pane").clientWidth;
+    detail = paneWidth < 520 ? 0 : paneWidth < 800 ? 1 : 2;
+    do {
+      [weights, head] = state.compare
+        ? [[1.2, ...func.solutions.map(() => 1)], [[func.text], ...func.solutions.map(s => [s.allocator, `${number(s.cost.cost)} · ${s.cost.bytes} bytes`])]]
+        : [[[1, 1.1], [[func.text], ["machine code"]]],
+          [[1.1, 1.15, 1.1], [[func.text], ["before", "over values"], ["after", "allocated"]]],
+          [[1.15, 1.25, 1.2, 0.8], [[func.text], ["before", "machine code over values"], ["after", "allocated"], ["bytes"]]]][detail];
+      widths = widthsFor(head);
+    } while (!state.compare && total() > paneWidth && detail-- > 0);
+    detail = Math.max(detail, 0);
+    titles(head);
+    columns = widths.map((width, k) => `minmax(${width}px, ${weights[k]}fr)`).join(" ");
+    $("rows").firstElementChild.style.minWidth = total() + "px";
     $("titles").style.gridTemplateColumns = columns;
+    sideways();
     $("step-count").textContent = "";
     $("slider").max = Math.max(0, solution.decisions.length - 1);
     listing.renew();
@@ -183,6 +214,14 @@
     legend();
     drawGraph();
     setStep(Math.min(state.step, solution.decisions.length - 1));
+  }
+
+  // Makes room for the bar below rows that are wider than their pane, and moves the titles with them.
+  function sideways() {
+    const list = $("rows"), bar = () => list.offsetHeight - list.clientHeight;
+    document.body.classList.toggle("sideways", list.scrollWidth > list.clientWidth);
+    chart.pane.firstElementChild.style.marginBottom = bar() + "px";
+    $("titles").scrollLeft = list.scrollLeft;
   }
 
   // Callbacks of the chart.
@@ -241,6 +280,9 @@
       return e;
     }
     e.append(source(row));
+    e.addEventListener("pointerenter", () => {
+      for (const cell of e.children) if (cell.scrollWidth > cell.clientWidth) cell.title = cell.textContent;
+    });
     if (state.compare) {
       row[8].forEach((cell, k) => e.append(cell ? code(cell, { solution: func.solutions[k] }) : element("span")));
       return e;
@@ -532,6 +574,7 @@
   const redraw = () => { drawing ||= requestAnimationFrame(() => { drawing = 0; chart.draw(); }); };
   $("rows").addEventListener("scroll", () => {
     if (chart.pane.scrollTop !== $("rows").scrollTop) chart.pane.scrollTop = $("rows").scrollTop;
+    $("titles").scrollLeft = $("rows").scrollLeft;
     currentBlock();
     redraw();
   }, { passive: true });
@@ -703,7 +746,8 @@
   currentBlock();
   if (isSaved) { files(); paper(); }
   new ResizeObserver(() => {
-    if (!state.compare && detail !== detailOf()) load();
+    if (!state.compare && paneWidth !== $("code-pane").clientWidth) load();
+    sideways();
     listing.render();
     decisions.render();
     chart.draw();
@@ -727,5 +771,7 @@
     return times[20].toFixed(1);
   }
   if (isMeasured) document.body.dataset.scroll = scrollCost();
+  const cells = [...document.querySelectorAll(".row:not(.block) > span")];
+  document.body.dataset.clipped = cells.filter(cell => cell.scrollWidth > cell.clientWidth).length;
   document.body.dataset.ready = performance.now().toFixed(0);
 })();
