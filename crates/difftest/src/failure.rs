@@ -33,6 +33,8 @@ pub struct Report {
     pub calls: u64,
     /// Calls that had to trap, and did.
     pub traps: u64,
+    /// Faults planted in code, which had to be refused unless the code means the same, and were.
+    pub faults: u64,
     /// Cases left out, by reason.
     pub skipped: BTreeMap<String, u64>,
 }
@@ -48,6 +50,7 @@ impl Report {
         self.functions += other.functions;
         self.calls += other.calls;
         self.traps += other.traps;
+        self.faults += other.faults;
         for (reason, count) in &other.skipped {
             *self.skipped.entry(reason.clone()).or_default() += count;
         }
@@ -56,8 +59,11 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Report { cases, functions, calls, traps, skipped } = self;
+        let Report { cases, functions, calls, traps, faults, skipped } = self;
         write!(f, "{cases} cases, {functions} functions, {calls} calls, {traps} of them trap")?;
+        if *faults > 0 {
+            write!(f, ", {faults} planted faults")?;
+        }
         skipped.iter().try_for_each(|(reason, count)| write!(f, "\n  {count} left out: {reason}"))
     }
 }

@@ -6,6 +6,8 @@
 //! | `abi/` | generated signatures: compiled code and C call each other |
 //! | `checked.rs` | generated programs: the checker accepts the answers of every allocator |
 //! | `validate.rs` | generated programs: the emitted code is proved, for both machines, by every allocator |
+//! | `flips.rs` | single-bit faults in proved code, which proofs must refuse |
+//! | `execution.rs` | execution of machine code on numbers, to judge faults that proofs accept |
 //! | `graphs.rs` | functions of random control flow that mostly never return: compiling them terminates |
 //! | `memory/` | every access that may be folded, at the first and last bytes of memory |
 //! | `native.rs` | compiles, loads and calls, in a process that may die |
@@ -24,7 +26,9 @@
 pub mod abi;
 pub mod checked;
 mod emulated;
+mod execution;
 mod failure;
+pub mod flips;
 pub mod graphs;
 pub mod ir;
 pub mod memory;

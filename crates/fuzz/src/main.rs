@@ -4,9 +4,9 @@
 //! (planted faults that the checker must catch), `clif` or `ra` (mutants of texts, which must read or fail cleanly),
 //! `ir`, `vectors`, `accesses`, `abi` or `memory` (compiled code against the interpreter, against C, and at the edges
 //! of memory), `checked` (generated programs, judged by the checker alone), `validate` (generated programs whose emitted
-//! code must not be refuted; for `validate-strict` it must be proved), `graphs` (random control flow that need not end,
+//! code must be proved, and planted faults in it refused), `graphs` (random control flow that need not end,
 //! compiled), or `all`. `ir-turns` is `ir` with allocators and levels in turns, one of each per program, for long runs;
-//! `all` leaves it out, and `validate-strict`. Seeds count up from SEED, so a failure is repeated by its seed and a count
+//! `all` leaves it out. Seeds count up from SEED, so a failure is repeated by its seed and a count
 //! of 1. A shard runs a part of each target's seeds: machines that run one part each have together run all. Each target
 //! calls a function that a test calls too.
 //!

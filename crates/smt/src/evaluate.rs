@@ -47,8 +47,8 @@ enum TermDef {
 pub struct Evaluator {
     /// The terms in the order in which they are computed.
     steps: Vec<(TermDef, Sort)>,
-    /// Index of each term among the steps.
-    places: HashMap<Term, usize>,
+    /// The term of each step. They ascend.
+    terms: Vec<Term>,
     values: Vec<Value>,
 }
 
@@ -65,21 +65,20 @@ impl Evaluator {
 
     /// Prepares the evaluation of `roots` under many models.
     pub fn prepare(terms: &Terms, roots: &[Term]) -> Evaluator {
-        let (mut steps, mut places) = (Vec::new(), HashMap::new());
-        for term in terms.cone(roots) {
+        let cone = terms.cone(roots);
+        let mut steps = Vec::with_capacity(cone.len());
+        let place = |term: Term| cone.binary_search(&term).expect("operands are below their term");
+        for &term in &cone {
             let step = match terms.node(term) {
                 Node::Const(value) => TermDef::Constant(value),
                 Node::Var(_) => TermDef::Variable(terms.name(term).unwrap_or_default().to_string()),
-                Node::Unary(op, a) => TermDef::Operation { op, args: [places[&a], 0, 0], arity: 1 },
-                Node::Binary(op, a, b) => TermDef::Operation { op, args: [places[&a], places[&b], 0], arity: 2 },
-                Node::Ternary(op, a, b, c) => {
-                    TermDef::Operation { op, args: [places[&a], places[&b], places[&c]], arity: 3 }
-                }
+                Node::Unary(op, a) => TermDef::Operation { op, args: [place(a), 0, 0], arity: 1 },
+                Node::Binary(op, a, b) => TermDef::Operation { op, args: [place(a), place(b), 0], arity: 2 },
+                Node::Ternary(op, a, b, c) => TermDef::Operation { op, args: [place(a), place(b), place(c)], arity: 3 },
             };
-            places.insert(term, steps.len());
             steps.push((step, terms.sort(term)));
         }
-        Evaluator { steps, places, values: Vec::new() }
+        Evaluator { steps, terms: cone, values: Vec::new() }
     }
 
     /// Evaluates all terms under a model.
@@ -87,12 +86,21 @@ impl Evaluator {
     /// # Panics
     /// If the model has a value of another sort for a variable.
     pub fn evaluate(&mut self, model: &Model) {
+        self.evaluate_by(|name, sort| model.get(name).unwrap_or(Value::zero(sort)));
+    }
+
+    /// Evaluates all terms. `variable` returns the value of each variable, by its name and sort, in the order of
+    /// [`Terms::variables_of`].
+    ///
+    /// # Panics
+    /// If a value has another sort.
+    pub fn evaluate_by(&mut self, mut variable: impl FnMut(&str, Sort) -> Value) {
         let values = &mut self.values;
         values.clear();
         for (step, sort) in &self.steps {
             let value = match step {
                 TermDef::Constant(value) => *value,
-                TermDef::Variable(name) => model.get(name).unwrap_or(Value::zero(*sort)),
+                TermDef::Variable(name) => variable(name, *sort),
                 TermDef::Operation { op, args, arity } => {
                     let args = args.map(|place| values[place]);
                     apply(*op, *sort, &args[..*arity])
@@ -108,7 +116,8 @@ impl Evaluator {
     /// # Panics
     /// If the term is not below a root, or nothing has been evaluated.
     pub fn value(&self, term: Term) -> Value {
-        self.values[self.places[&term]]
+        let place = self.terms.binary_search(&term).expect("the term is below a root");
+        self.values[place]
     }
 }
 

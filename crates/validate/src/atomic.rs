@@ -93,6 +93,11 @@ impl Step<'_, '_> {
         }
     }
 
+    /// Returns `true` if an address is the one of an atomic access.
+    fn is_at(&mut self, address: Term, atomic: &Atomic) -> bool {
+        self.judge.equal(self.terms, self.conditions, address, atomic.address) == Decision::Holds
+    }
+
     /// Loads by an instruction that orders no accesses, where the function has no such load: an atomic load of x86-64, or
     /// the guess of an attempt.
     pub(crate) fn load_beside_atomic(&mut self, access: Access) -> Term {
@@ -107,7 +112,8 @@ impl Step<'_, '_> {
         });
         let within = atomic.and_then(|atomic| {
             let all = i64::from(self.terms.width(atomic.old) / 8);
-            let start = distance(self.terms, address, atomic.address)?;
+            let start =
+                distance(self.terms, address, atomic.address).or_else(|| self.is_at(address, &atomic).then_some(0))?;
             (start >= 0 && start + i64::from(bytes) <= all).then_some((atomic, i64::from(bytes) == all))
         });
         match within {

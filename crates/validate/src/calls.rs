@@ -51,6 +51,7 @@ impl Proof<'_, '_> {
         if self.around.slots.iter().any(|&(start, end)| start < end && start < arguments_end) {
             return Err(Failure::from(Fault::SlotBelowStackPointer).into());
         }
+        self.check_limit_of_call()?;
         self.check_arguments(path, &convention, stack, &call.arguments)?;
         self.check_chain(path)?;
         let area = self.result_area(path, &convention, arguments_end)?;

@@ -144,6 +144,14 @@ pub(crate) struct Meaning {
     /// Reachable blocks in reverse post-order.
     pub(crate) order: Vec<Block>,
     pub(crate) repeats: Vec<Repeat>,
+    pub(crate) limit: Option<Limit>,
+}
+
+/// The limit of the stack.
+pub(crate) struct Limit {
+    pub(crate) term: Term,
+    /// The loads that compute it.
+    pub(crate) effects: Vec<Effect>,
 }
 
 /// Bits that a block reads from memory that does not change, after another block has read them. Code need not read

@@ -42,7 +42,7 @@ impl Translation<'_> {
             }
             InstView::UnaryGlobalValue { global } if opcode == Opcode::SymbolValue => {
                 self.ty(results[0])?;
-                Some(self.global(global, results[0])?)
+                Some(self.global(global, &format!("m{}", results[0].index()))?)
             }
             _ => return self.computed(inst, opcode),
         };

@@ -174,14 +174,20 @@ impl Random {
         self.state
     }
 
-    fn model(&mut self, terms: &Terms, round: u64) -> Model {
-        let mut model = Model::default();
-        for number in 0..self.variables.len() {
-            let (variable, bits) = (self.variables[number], self.next());
-            let value = match terms.sort(variable) {
-                Sort::Bool => Value::Bool(bits & 1 == 1),
-                Sort::Bits(width) => Value::Bits(corner(width, round, bits, self.next())),
-            };
+    /// Returns the value of the next variable.
+    fn value(&mut self, sort: Sort, round: u64) -> Value {
+        let bits = self.next();
+        match sort {
+            Sort::Bool => Value::Bool(bits & 1 == 1),
+            Sort::Bits(width) => Value::Bits(corner(width, round, bits, self.next())),
+        }
+    }
+
+    /// Returns the model of a round, which begins in a state.
+    fn model(&self, terms: &Terms, state: u64, round: u64) -> Model {
+        let (mut model, mut random) = (Model::default(), Random { variables: Vec::new(), state });
+        for &variable in &self.variables {
+            let value = random.value(terms.sort(variable), round);
             model.set(terms.name(variable).unwrap_or_default(), value);
         }
         model
@@ -193,9 +199,11 @@ fn random_model(terms: &Terms, query: Term) -> Option<Model> {
     let mut random = Random::of(terms, &[query]);
     let mut evaluator = Evaluator::prepare(terms, &[query]);
     let operations = float_operations(terms, query);
-    (0..MODELS).map(|round| random.model(terms, round)).find(|model| {
-        evaluator.evaluate(model);
-        evaluator.value(query).is_true() && !has_nan(&evaluator, &operations)
+    (0..MODELS).find_map(|round| {
+        let state = random.state;
+        evaluator.evaluate_by(|_, sort| random.value(sort, round));
+        let is_model = evaluator.value(query).is_true() && !has_nan(&evaluator, &operations);
+        is_model.then(|| random.model(terms, state, round))
     })
 }
 
@@ -207,7 +215,7 @@ pub(crate) fn samples(terms: &Terms, roots: &[Term], conditions: &[Term]) -> Vec
     let mut evaluator = Evaluator::prepare(terms, &all);
     let (mut inside, mut others) = (Vec::new(), Vec::new());
     for round in 0..MODELS {
-        evaluator.evaluate(&random.model(terms, round));
+        evaluator.evaluate_by(|_, sort| random.value(sort, round));
         let holds = conditions.iter().all(|&condition| evaluator.value(condition).is_true());
         let samples = if holds { &mut inside } else { &mut others };
         samples.push(roots.iter().map(|&root| evaluator.value(root)).collect());

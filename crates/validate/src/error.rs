@@ -49,6 +49,9 @@ pub struct Finding {
     pub offset: u32,
     /// The obligation.
     pub fault: Fault,
+    /// Whether the obligation is an equality or implication for which neither a proof nor a counterexample was found within
+    /// the limits.
+    pub is_undecided: bool,
     /// Values of the function and of registers at the block's head for which the obligation does not hold.
     pub state: Vec<(String, Value)>,
 }
@@ -58,6 +61,9 @@ impl fmt::Display for Finding {
         match self.block {
             Some(block) => write!(f, "{block}, code+{:#x}: {}", self.offset, self.fault)?,
             None => write!(f, "entry, code+{:#x}: {}", self.offset, self.fault)?,
+        }
+        if self.is_undecided {
+            f.write_str("; undecided within the limits")?;
         }
         for (number, (name, value)) in self.state.iter().enumerate() {
             let separator = if number == 0 { "; for " } else { ", " };
@@ -113,6 +119,8 @@ pub enum Fault {
     SlotBelowStackPointer,
     /// The frame pointer at a call, and the words that it points to.
     FrameChain,
+    /// The check of the stack limit in the prologue: that it is there, and the bytes that it checks.
+    StackLimit,
     /// The bytes that the probe routine touches in the prologue.
     Probe,
     /// An atomic access where the function has none.
@@ -168,6 +176,7 @@ impl fmt::Display for Fault {
             Fault::StackAlignment => f.write_str("the stack pointer is not aligned at the call"),
             Fault::SlotBelowStackPointer => f.write_str("a stack slot is below the stack pointer"),
             Fault::FrameChain => f.write_str("the frame pointer does not point to a frame at the call"),
+            Fault::StackLimit => f.write_str("the checked bytes of the stack are not the bytes of the frame"),
             Fault::Probe => f.write_str("the probed bytes are not the bytes of the frame"),
             Fault::Atomic => f.write_str("the function has no such atomic access here"),
             Fault::Fence => f.write_str("the function has no fence here"),

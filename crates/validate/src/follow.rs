@@ -70,7 +70,7 @@ impl Proof<'_, '_> {
                 conditions: &mut path.conditions,
                 progress: &mut path.progress,
                 tables: &mut path.tables,
-                is_prologue: block.is_none(),
+                is_prologue: path.is_prologue,
                 unspecified: &mut path.unspecified,
                 attempt: &mut path.attempt,
                 fails: std::mem::take(&mut path.fails),
@@ -110,6 +110,10 @@ impl Proof<'_, '_> {
             // Most instructions change neither the stack pointer nor the lowest known byte.
             if path.steps == 1 || before != (path.state.general[stack_pointer], path.frame.lowest()) {
                 self.forget_below(&mut path);
+                // A call instruction may push the return address, which is memory of the callee.
+                if !matches!(flow, Flow::Call(_)) {
+                    self.check_depth(&path).map_err(failed)?;
+                }
             }
             let next = offset + len;
             let target = |target: i64| {

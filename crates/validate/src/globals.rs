@@ -7,16 +7,17 @@ use crate::translate::Translation;
 use cranelift_entity::EntityRef;
 use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::signature::ArgumentPurpose;
-use kingpost_ir::{GlobalValue, Opcode, Value};
+use kingpost_ir::{GlobalValue, Opcode};
 use kingpost_smt::Term;
 
 impl Translation<'_> {
-    /// Returns the term of a global value for the instruction whose result is `result`. Adds its loads to the effects.
+    /// Returns the term of a global value. Adds its loads to the effects, and names their variables after `reader`, which
+    /// reads the global value.
     /// Chains of global values end, as a verifier has checked.
     ///
     /// # Errors
     /// If the global value is of a kind without a known meaning.
-    pub(crate) fn global(&mut self, global: GlobalValue, result: Value) -> Result<Term, Feature> {
+    pub(crate) fn global(&mut self, global: GlobalValue, reader: &str) -> Result<Term, Feature> {
         let refused = Feature::Opcode(Opcode::SymbolValue);
         match self.func.global_values[global].clone() {
             GlobalValueData::Symbol { name, offset, tls: false, .. } => {
@@ -32,14 +33,14 @@ impl Translation<'_> {
                 Ok(self.value(*context))
             }
             GlobalValueData::IAddImm { base, offset, .. } => {
-                let base = self.base(base, result)?;
+                let base = self.base(base, reader)?;
                 Ok(self.plus(base, offset))
             }
             GlobalValueData::Load { base, offset, ty, flags } => {
                 let width = self.check_type(ty)?.bits();
-                let base = self.base(base, result)?;
+                let base = self.base(base, reader)?;
                 let address = self.plus(base, offset.into());
-                let name = format!("m{}:{}", result.index(), global.index());
+                let name = format!("{reader}:{}", global.index());
                 let bits = self.read(address, width, flags, &name);
                 Ok(in_order(self.terms, flags, bits))
             }
@@ -48,8 +49,8 @@ impl Translation<'_> {
     }
 
     /// Returns the term of a global value that is an address.
-    fn base(&mut self, global: GlobalValue, result: Value) -> Result<Term, Feature> {
-        let base = self.global(global, result)?;
+    fn base(&mut self, global: GlobalValue, reader: &str) -> Result<Term, Feature> {
+        let base = self.global(global, reader)?;
         if self.terms.width(base) == 64 { Ok(base) } else { Err(Feature::Opcode(Opcode::SymbolValue)) }
     }
 }

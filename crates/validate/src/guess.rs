@@ -16,9 +16,10 @@ use crate::relation::{Fact, Needed, Relation, contents};
 use kingpost_smt::{Term, Value};
 
 /// Maximum number of proofs at a head.
-const MAX_PROOFS: usize = 64;
-/// Maximum number of places of a value. Calls overwrite some of them.
-const MAX_PLACES: usize = 2;
+const MAX_PROOFS: usize = 128;
+/// Maximum number of places of a value. Calls overwrite some of them, and a value that is always zero equals the content
+/// of many.
+const MAX_PLACES: usize = 8;
 
 impl Proof<'_, '_> {
     /// Adds facts about needed values that are in no place by terms. They hold on `path`, which arrives first.

@@ -23,6 +23,7 @@
 //! | `byte_order.rs` | byte orders of accesses |
 //! | `vector.rs` | operations on floats by lanes |
 //! | `lanes.rs` | moves of lanes |
+//! | `limit.rs` | the limit of the stack |
 //! | `float.rs` | NaNs that are results of arithmetic |
 //! | `live.rs` | values that may be needed at a head |
 //! | `abi.rs` | calling conventions, from the standards' text |
@@ -69,6 +70,7 @@ mod guess;
 mod heads;
 mod input;
 mod lanes;
+mod limit;
 mod live;
 mod machine;
 mod parameters;

@@ -38,6 +38,8 @@ pub(crate) struct Path {
     pub(crate) caught: Option<usize>,
     /// Instructions since the last effect, if the block has an atomic access.
     pub(crate) marks: Vec<Mark>,
+    /// Whether the path begins at the entry of the function.
+    pub(crate) is_prologue: bool,
 }
 
 /// Effects of the block that the path has performed.
@@ -221,8 +223,8 @@ impl Step<'_, '_> {
         let listed = self.around.traps(self.offset).next();
         let (mut candidates, mut same) = (Vec::new(), None);
         let mut passes = true;
-        // The trap codes of loads that have not been performed.
-        let mut passed: Vec<TrapCode> = Vec::new();
+        // Loads that have not been performed, with their trap codes.
+        let mut passed: Vec<(usize, TrapCode)> = Vec::new();
         for (index, effect) in self.effects.iter().enumerate() {
             if self.progress.is_done(index) {
                 continue;
@@ -231,7 +233,12 @@ impl Step<'_, '_> {
                 Effect::Load(load) => {
                     let may_move = match load.trap {
                         None => passes || load.readonly,
-                        Some(code) => passes && passed.iter().all(|&other| other == code),
+                        Some(code) => {
+                            let is_free = |&(number, other): &(usize, TrapCode)| {
+                                other == code || is_repeated(self.effects, self.progress, number)
+                            };
+                            passes && passed.iter().all(is_free)
+                        }
                     };
                     if may_move && fits(self.terms, load) {
                         if load.address == address && load.trap == listed {
@@ -243,7 +250,7 @@ impl Step<'_, '_> {
                             candidates.push((index, load.clone()));
                         }
                     }
-                    passed.extend(load.trap);
+                    passed.extend(load.trap.map(|code| (index, code)));
                 }
                 Effect::TrapIf { condition, .. } => {
                     let never = self.terms.not(*condition);
@@ -369,6 +376,17 @@ pub(crate) fn require_equal(
     }
 }
 
+/// Returns `true` if a load equals one that was performed: no effect between them changes memory, so both have the
+/// same bits, and it traps only where the other one has trapped with its code.
+pub(crate) fn is_repeated(effects: &[Effect], progress: &Progress, index: usize) -> bool {
+    let Effect::Load(load) = &effects[index] else { return false };
+    effects.iter().enumerate().any(|(number, effect)| {
+        let Effect::Load(other) = effect else { return false };
+        let is_same = other.bits == load.bits && other.address == load.address && !other.readonly;
+        number != index && progress.is_done(number) && is_same && (number < index || other.trap == load.trap)
+    })
+}
+
 /// Passes over effects that need not be performed: loads that cannot trap and are not read, and traps that cannot
 /// occur. Returns the index of the first other effect if it is wanted, and `None` if there is no effect left.
 ///
@@ -390,6 +408,7 @@ pub(crate) fn pass_over(
             // A load that is read later fails there, because its result is in no place.
             Effect::Load(load) if load.trap.is_none() && load.readonly => {}
             Effect::Load(load) if load.trap.is_none() => progress.perform(index),
+            Effect::Load(_) if is_repeated(effects, progress, index) => progress.perform(index),
             Effect::Load(_) => return Err(Fault::Omitted("a load that may trap").into()),
             Effect::TrapIf { condition, .. } => {
                 let never = terms.not(*condition);

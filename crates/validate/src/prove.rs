@@ -12,6 +12,7 @@ use crate::equal::{Decisions, Judge};
 use crate::error::{Fault, Feature, Finding, Verdict};
 use crate::frame::Frame;
 use crate::input::Code;
+use crate::limit::Checked;
 use crate::machine::Decoded;
 use crate::path::{Failure, Path, Progress, Surroundings};
 use crate::relation::{Head, Relation};
@@ -159,6 +160,8 @@ pub(crate) struct Proof<'a, 'j> {
     pub(crate) instructions: u64,
     /// Whether values are looked for in other forms.
     pub(crate) is_thorough: bool,
+    /// Checks of the stack limit.
+    pub(crate) checked: Checked,
 }
 
 impl Proof<'_, '_> {
@@ -185,7 +188,10 @@ impl Proof<'_, '_> {
         failures.sort_by_key(|&(origin, _)| origin);
         match failures.into_iter().next() {
             Some((_, stopped)) => Err(stopped),
-            None => Ok(()),
+            None => {
+                let site = Site { block: None, offset: 0 };
+                self.check_depth_of_traps().map_err(|failure| Stopped::Failure(site, failure))
+            }
         }
     }
 
@@ -241,7 +247,7 @@ impl Proof<'_, '_> {
             frame: self.entry_frame.clone(),
             area: Frame::default(),
             conditions: Conditions::default(),
-            progress: Progress::new(0),
+            progress: Progress::new(self.meaning.limit.as_ref().map_or(0, |limit| limit.effects.len())),
             tables: Vec::new(),
             steps: 0,
             unspecified: 0,
@@ -250,8 +256,10 @@ impl Proof<'_, '_> {
             fails: false,
             caught: None,
             marks: Vec::new(),
+            is_prologue: true,
         };
-        (path, Vec::new(), Exit::Jump(edge), Vec::new())
+        let effects = self.meaning.limit.as_ref().map_or_else(Vec::new, |limit| limit.effects.clone());
+        (path, effects, Exit::Jump(edge), Vec::new())
     }
 
     /// Returns a path from the head of a block, in a state in which its relation holds.
@@ -287,6 +295,7 @@ impl Proof<'_, '_> {
             fails: false,
             caught: None,
             marks: Vec::new(),
+            is_prologue: false,
         };
         (path, effects, meaning.exit, replaced)
     }
@@ -301,12 +310,15 @@ impl Proof<'_, '_> {
     fn verdict(&mut self, site: Site, failure: Failure) -> Verdict {
         let variables = self.terms.variables_of(&failure.about);
         let is_known = |term: &Term| self.terms.name(*term).is_some_and(|name| !name.starts_with('?'));
+        let Site { block, offset } = site;
+        let fault = failure.fault;
         let Some(model) = failure.model else {
-            let finding = Finding { block: site.block, offset: site.offset, fault: failure.fault, state: Vec::new() };
-            return Verdict::NotProved(finding);
+            // The address of a load that the function lacks is not compared with one address.
+            let is_undecided = !failure.about.is_empty() && fault != Fault::Load;
+            return Verdict::NotProved(Finding { block, offset, fault, is_undecided, state: Vec::new() });
         };
         let state = variables.iter().filter_map(|&term| self.shown(term, &model)).collect();
-        let finding = Finding { block: site.block, offset: site.offset, fault: failure.fault, state };
+        let finding = Finding { block, offset, fault, is_undecided: false, state };
         let is_exact = site.block.is_none_or(|block| block == self.meaning.order[0]);
         if is_exact && variables.iter().all(is_known) { Verdict::Refuted(finding) } else { Verdict::NotProved(finding) }
     }

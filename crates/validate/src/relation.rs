@@ -69,6 +69,11 @@ impl Fact {
         }
     }
 
+    /// Returns `true` if the fact says what is above the value.
+    fn is_extended(self) -> bool {
+        self.zero || self.sign || self.sign_32
+    }
+
     /// Returns the fact without the extensions that `other` lacks.
     fn meet(self, other: Fact) -> Fact {
         Fact {
@@ -181,9 +186,14 @@ impl Relation {
             let mut facts = Vec::new();
             if is_invariant(terms, content, INVARIANT_DEPTH) {
                 facts.push(Fact { value: content, zero: true, sign: true, sign_32: true });
+            } else if let Node::Binary(Op::Concat, _, low) = terms.node(content)
+                && terms.value(low).is_some()
+            {
+                // A constant below bits that are left from before. A value of the function is folded into it.
+                facts.push(Fact { value: low, zero: false, sign: false, sign_32: false });
             }
             let all = terms.width(content);
-            for &width in widths.iter().filter(|&&width| width <= all) {
+            for &width in widths.iter().rev().filter(|&&width| width <= all) {
                 let low = terms.extract(content, 0, width);
                 let first = index.partition_point(|&(value, _)| value < low);
                 for &(_, name) in index[first..].iter().take_while(|&&(value, _)| value == low) {
@@ -264,8 +274,20 @@ impl Relation {
                     (width, terms.var(&name, kingpost_smt::Sort::Bits(width)))
                 }
             };
-            let content = facts[0].content(terms, all, above);
-            for fact in &facts[1..] {
+            // The fact that says most about the place.
+            let most = (0..facts.len()).rev().max_by_key(|&number| {
+                let fact = facts[number];
+                (terms.width(fact.value), fact.is_extended())
+            });
+            let content = facts[most.unwrap_or(0)].content(terms, all, above);
+            for (number, fact) in facts.iter().enumerate() {
+                if Some(number) == most {
+                    continue;
+                }
+                if fact.is_extended() && is_variable(terms, content) {
+                    let whole = fact.content(terms, all, above);
+                    equations.push((content, whole));
+                }
                 let low = terms.extract(content, 0, terms.width(fact.value));
                 equations.push((fact.value, low));
             }
@@ -306,6 +328,11 @@ pub(crate) struct Assumed {
     pub(crate) equalities: Vec<Term>,
 }
 
+/// Returns `true` if a term is a variable of the function, which a path may replace.
+fn is_variable(terms: &Terms, term: Term) -> bool {
+    matches!(terms.node(term), Node::Var(_)) && !is_invariant(terms, term, 0)
+}
+
 /// Returns replacements of variables of the function under which equations hold, and the equations that have no
 /// variable on either side.
 fn solve(terms: &mut Terms, equations: &[(Term, Term)]) -> (Vec<(Term, Term)>, Vec<Term>) {
@@ -317,8 +344,6 @@ fn solve(terms: &mut Terms, equations: &[(Term, Term)]) -> (Vec<(Term, Term)>, V
         if a == b {
             continue;
         }
-        let is_variable =
-            |terms: &Terms, term| matches!(terms.node(term), Node::Var(_)) && !is_invariant(terms, term, 0);
         // Normal forms solve sums for a variable.
         let equality = terms.eq(a, b);
         let sides = match terms.node(equality) {

@@ -6,6 +6,7 @@ use crate::equal::Judge;
 use crate::error::{Fault, Feature};
 use crate::frame::Frame;
 use crate::input::Code;
+use crate::limit::Checked;
 use crate::live;
 use crate::path::Surroundings;
 use crate::prove::{Proof, Site, Stopped};
@@ -62,9 +63,6 @@ impl<'a, 'j> Proof<'a, 'j> {
         terms: &'a mut Terms,
         judge: &'a mut Judge<'j>,
     ) -> Result<Self, Feature> {
-        if func.stack_limit.is_some() {
-            return Err(Feature::Preamble("a stack limit"));
-        }
         if !func.dynamic_stack_slots.is_empty() {
             return Err(Feature::Preamble("a dynamic stack slot"));
         }
@@ -176,6 +174,7 @@ impl<'a, 'j> Proof<'a, 'j> {
             return_address,
             instructions: 0,
             is_thorough: false,
+            checked: Checked::default(),
         };
         proof.find_heads();
         Ok(proof)

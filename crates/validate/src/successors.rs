@@ -3,6 +3,7 @@
 use crate::atomic::settle;
 use crate::clif::{Call, Edge, Effect, Exit, parts};
 use crate::conditions::simplified;
+use crate::equal::Decision;
 use crate::error::Fault;
 use crate::path::{Failure, Path, distance, pass_over};
 use crate::prove::{End, Origin, Proof, Stop};
@@ -10,6 +11,9 @@ use crate::relation::{Needed, Relation};
 use kingpost_ir::Block;
 use kingpost_smt::{Sort, Substitution, Term};
 use std::collections::BTreeSet;
+
+/// Maximum number of facts for whose proof a thorough attempt tries more than terms where a path arrives.
+const MAX_PROOFS: u32 = 128;
 
 impl Proof<'_, '_> {
     /// Continues at an address: within the code, or at each entry of a jump table.
@@ -105,6 +109,7 @@ impl Proof<'_, '_> {
                 return Err(Failure::from(Fault::Probe).into());
             }
         }
+        self.check_limit(path)?;
         self.leave(path, exit, replaced.to_vec(), end, work, 0)
     }
 
@@ -277,12 +282,19 @@ impl Proof<'_, '_> {
             }
             Some(mut relation) => {
                 let (judge, conditions) = (&mut *self.judge, &path.conditions);
+                let mut proofs = if self.is_thorough { MAX_PROOFS } else { 0 };
                 let changed = relation.restrict(
                     self.terms,
                     &path.state,
                     &path.frame,
                     |terms, term| substitution.apply(terms, term),
-                    |terms, a, b| judge.is_same_under(terms, conditions, a, b),
+                    |terms, a, b| {
+                        judge.is_same_under(terms, conditions, a, b)
+                            || proofs > 0 && {
+                                proofs -= 1;
+                                judge.equal(terms, conditions, a, b) == Decision::Holds
+                            }
+                    },
                 );
                 self.relations[block] = Some(relation);
                 changed

@@ -66,6 +66,7 @@ pub(crate) fn meaning(
         current: None,
         effects: Vec::new(),
         unchanging: BTreeMap::new(),
+        loaded: Loaded::default(),
         repeats: Vec::new(),
         definitions: Vec::new(),
     };
@@ -87,8 +88,32 @@ pub(crate) fn meaning(
         blocks[block] = Some(BlockMeaning { effects: std::mem::take(&mut translation.effects), exit });
     }
     let repeats = translation.repeats();
+    // The prologue reads memory before the blocks do, and they may read it again.
+    (translation.current, translation.unchanging, translation.loaded) = (None, BTreeMap::new(), Loaded::default());
+    let limit = func.stack_limit.map(|limit| translation.limit(limit)).transpose()?;
     let Translation { sources, values, .. } = translation;
-    Ok(Meaning { values, sources, blocks, order, repeats })
+    Ok(Meaning { values, sources, blocks, order, repeats, limit })
+}
+
+/// The bits at each address, and of each width, that the current block has loaded since the last effect that may change
+/// memory. No other thread writes memory that is accessed without atomic operations.
+#[derive(Default)]
+struct Loaded {
+    bits: BTreeMap<(Term, u32), Term>,
+    /// Number of effects that were looked at.
+    effects: usize,
+}
+
+impl Loaded {
+    /// Forgets all bits if effects that are new may change memory. Returns the others.
+    fn since(&mut self, effects: &[Effect]) -> &BTreeMap<(Term, u32), Term> {
+        let new = effects.get(self.effects..).unwrap_or_default();
+        if !new.iter().all(|effect| matches!(effect, Effect::Load(_) | Effect::TrapIf { .. })) {
+            self.bits.clear();
+        }
+        self.effects = effects.len();
+        &self.bits
+    }
 }
 
 pub(crate) struct Translation<'a> {
@@ -104,6 +129,7 @@ pub(crate) struct Translation<'a> {
     /// The bits at each address, and of each width, in memory that does not change, with the block that reads them
     /// first.
     unchanging: BTreeMap<(Term, u32), (Term, Option<Block>)>,
+    loaded: Loaded,
     /// Bits that a block reads from memory that does not change, with their address, the block that reads them first, and
     /// the block.
     repeats: Vec<(Term, Term, Block, Block)>,
@@ -186,6 +212,7 @@ impl Translation<'_> {
 
     /// Translates the instructions of a block.
     fn block(&mut self, block: Block) -> Result<Exit, Feature> {
+        self.loaded = Loaded::default();
         for inst in self.func.layout.block_insts(block) {
             if let Some(exit) = self.inst(inst)? {
                 return Ok(exit);
@@ -313,8 +340,10 @@ impl Translation<'_> {
     /// before.
     pub(crate) fn read(&mut self, address: Term, width: u32, flags: MemFlags, name: &str) -> Term {
         let known = self.unchanging.get(&(address, width)).copied().filter(|_| flags.readonly());
-        let bits = match known {
-            Some((bits, first)) => {
+        let same = self.loaded.since(&self.effects).get(&(address, width)).copied().filter(|_| !flags.readonly());
+        let bits = match (known, same) {
+            (_, Some(bits)) => bits,
+            (Some((bits, first)), _) => {
                 if let (Some(first), Some(again)) = (first, self.current)
                     && first != again
                 {
@@ -322,10 +351,12 @@ impl Translation<'_> {
                 }
                 bits
             }
-            None => self.defined(name, width),
+            (None, None) => self.defined(name, width),
         };
         if flags.readonly() && known.is_none() {
             self.unchanging.insert((address, width), (bits, self.current));
+        } else if !flags.readonly() {
+            self.loaded.bits.insert((address, width), bits);
         }
         for (number, bits) in parts(self.terms, bits).into_iter().enumerate() {
             let address = self.plus(address, 8 * number as i64);

@@ -4,7 +4,8 @@ use crate::atomic::settle;
 use crate::clif::Effect;
 use crate::equal::Decision;
 use crate::error::Fault;
-use crate::path::{Failure, Path};
+use crate::limit::is_overflow;
+use crate::path::{Failure, Path, is_repeated};
 use crate::prove::Proof;
 use kingpost_ir::TrapCode;
 use kingpost_smt::Term;
@@ -35,13 +36,16 @@ impl Proof<'_, '_> {
         if listed.is_empty() {
             return Err(Fault::UnlistedTrap.into());
         }
+        if listed.iter().any(is_overflow) && self.is_below_limit(path) {
+            return Ok(());
+        }
         let (mut progress, mut attempt) = (path.progress.clone(), path.attempt);
         if settle(self.terms, self.judge, effects, &path.conditions, &mut progress, &mut attempt)? {
             return Ok(());
         }
         for index in progress.open() {
             match &effects[index] {
-                Effect::Load(load) if load.trap.is_none() => {}
+                Effect::Load(load) if load.trap.is_none() || is_repeated(effects, &progress, index) => {}
                 Effect::TrapIf { condition, code } => {
                     let never = self.terms.not(*condition);
                     if path.conditions.decide(self.terms, *condition) == Some(false) {

@@ -26,8 +26,8 @@ fn reason_a64(word: u32, bit: u32) -> Option<&'static str> {
         29 if field(23, 6) == 0b10_0010 => Some("flags that are not read"),
         31 if !is_memory => Some("upper bits that are not read"),
         21 if is_register => Some("bits that are not read"),
-        4 if field(29, 1) == 1 && field(0, 5) == 31 => Some("a result in a register that is not read"),
-        6 if is_memory || field(23, 6) == 0b10_0010 => Some("x29, which is equal to sp"),
+        0 | 4 if field(29, 1) == 1 && field(0, 5) == 31 => Some("a result in a register that is not read"),
+        6 if is_memory || field(23, 6) == 0b10_0010 || field(21, 8) == 0b0101_1001 => Some("x29, which is equal to sp"),
         23 | 24 if is_memory => Some("another form of an offset of zero"),
         23 if field(24, 6) == 0b00_1000 => Some("an exclusive load without a store"),
         13 if field(21, 8) == 0b0101_1001 && field(31, 1) == 0 => Some("an extension of 32 bits from as many or more"),
@@ -39,6 +39,10 @@ fn reason_a64(word: u32, bit: u32) -> Option<&'static str> {
         0..=4 if field(29, 1) == 1 && field(21, 8) == 0b1101_0000 => Some("a result in a register that is not read"),
         5..=7 if field(25, 6) == 0b01_1010 => Some("a branch that is never taken"),
         29 if field(23, 6) == 0b10_0101 && field(5, 16) == 0 => Some("zero in the only bits that are set"),
+        8 if field(24, 8) == 0x54 && field(0, 4) == 3 => Some("a jump to a jump on the same condition"),
+        10..=14 if word == 0x9100_03f1 => Some("a check that leaves out words of the link"),
+        9 if word == 0xd282_2e10 => Some("a check that leaves out words of the link"),
+        10 | 14 if word == 0xa8c1_7bfd => Some("a return address that is still in its register"),
         _ => None,
     }
 }
@@ -54,7 +58,9 @@ fn reason_x64(code: &[u8], at: usize, bit: u32) -> Option<&'static str> {
             (0, _, Some(address)) if address & 0xc7 == 0x05 => Some("REX.B, which an address without a base ignores"),
             (1, ..) => Some("REX.X, which has no field without an index"),
             (2, Some(0x0f), Some(0xc8..=0xcf)) => Some("REX.R, which an opcode with a register ignores"),
-            (2, Some(0x83 | 0xc1 | 0xc7 | 0xf7 | 0xff), _) => Some("REX.R, which an extension of the opcode ignores"),
+            (2, Some(0x81 | 0x83 | 0xc1 | 0xc7 | 0xf7 | 0xff), _) => {
+                Some("REX.R, which an extension of the opcode ignores")
+            }
             (3, ..) => Some("REX.W, where upper bits are not read"),
             _ => None,
         },
@@ -62,6 +68,12 @@ fn reason_x64(code: &[u8], at: usize, bit: u32) -> Option<&'static str> {
             Some("another encoding, or bits that are not read")
         }
         (0x24, 0x64 | 0xa4) => Some("a scale without an index"),
+        (0x24, 0x25) if before(2) == 0x8d => Some("rbp, which is equal to rsp"),
+        (0xe3, 0xeb) if before(1) == 0x89 => Some("rbp, which is equal to rsp"),
+        (0xf8, 0xf0) if before(3) == 0x8d => Some("a check that includes the word of the link"),
+        (0x68, 0x69 | 0x6a | 0x6c) if before(2) == 0x81 => Some("a check that includes bytes of the link"),
+        (0x3b, 0x2b) => Some("a comparison by a difference that is not read"),
+        (0xfb, 0xeb) if before(1) == 0x81 => Some("a comparison by a difference that is not read"),
         (0x39, 0x29 | 0x31 | 0x3b) => Some("a comparison of equality by another operation"),
         (0x01, 0x11) => Some("a carry that is clear"),
         (0x74 | 0x75, 0x76 | 0x77) => Some("a carry that is clear"),

@@ -5,6 +5,7 @@ mod compiled;
 mod exceptions;
 mod faults;
 mod functions;
+mod limits;
 mod matrix;
 mod policies;
 mod references;

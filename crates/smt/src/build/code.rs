@@ -15,11 +15,14 @@
 //! | `if c then zext(x) else zext(y)` | `zext(if c then x else y)` |
 //! | `if x == y then n else f(x)`, where `f(y)` is `n` | `f(x)` |
 //! | `(counts of the set bits of x's bytes * 0x0101…)[24..]` | the set bits of `x` |
+//! | `(if c then 1 else 0) \| (if d then 1 else 0)` | `if c \|\| d then 1 else 0` |
+//! | `if c then x + 1 else x` | `x + if c then 1 else 0` |
+//! | `zext(4 * zext(x))`, if no bit is lost | `4 * zext(x)` |
+//! | `(x * y)[3..8]`, and sums | `(x[..8] * y[..8])[3..8]` |
 //! | `2 < x` | `!(x < 3)` |
 //! | `x <= y && x != y` | `x < y` |
 
 use crate::bits::{Bits, Sort};
-use crate::substitute::Substitution;
 use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
@@ -60,6 +63,11 @@ impl Terms {
                 } else {
                     return None;
                 }
+            }
+            // Bits of a sum or product do not depend on the bits above them.
+            Node::Binary(Op::Add | Op::Mul, ..) | Node::Unary(Op::Neg, _) if low > 0 && end < self.width(a) => {
+                let cut = self.extract(a, 0, end);
+                self.extract(cut, low, width)
             }
             // A product with 0x0101… has the sum of all bytes in its highest byte.
             Node::Binary(Op::Mul, factor, x) if width == 8 && end == self.width(a) => {
@@ -148,12 +156,25 @@ impl Terms {
         }
     }
 
-    /// Returns the zero extension of a choice between constants as a choice.
+    /// Returns the extension of a choice between constants as a choice, and the zero extension of a multiple of an extension
+    /// as a multiple, if it has no bits above the width.
     pub(super) fn code_extend(&mut self, op: Op, a: Term, width: u32) -> Option<Term> {
         match self.node(a) {
             Node::Ternary(Op::Ite, condition, x, y) if self.bits(x).is_some() && self.bits(y).is_some() => {
                 let [x, y] = [x, y].map(|arm| self.unary(op, arm, Sort::Bits(width)));
                 Some(self.ite(condition, x, y))
+            }
+            Node::Binary(scale @ (Op::Mul | Op::Shl), x, y) if op == Op::ZeroExtend => {
+                let (factor, x) = match scale {
+                    Op::Mul => (self.bits(x)?.unsigned(), y),
+                    _ => (1u128.checked_shl(self.bits(y)?.unsigned().try_into().ok()?)?, x),
+                };
+                let Node::Unary(Op::ZeroExtend, inner) = self.node(x) else { return None };
+                if 128 - factor.leading_zeros() + self.width(inner) > self.width(a) {
+                    return None;
+                }
+                let (factor, inner) = (self.number(width, factor), self.zero_extend(inner, width));
+                Some(self.mul(factor, inner))
             }
             _ => None,
         }
@@ -243,6 +264,9 @@ impl Terms {
                 return Some(self.zero_extend(both, width));
             }
         }
+        if let Some(choice) = self.code_bitwise_choice(op, a, b) {
+            return Some(choice);
+        }
         match (self.node(a), self.node(b)) {
             (Node::Unary(Op::SignExtend, x), Node::Unary(Op::SignExtend, y)) if self.sort(x) == self.sort(y) => {
                 let both = self.bitwise(op, x, y);
@@ -291,87 +315,6 @@ impl Terms {
         let by = u32::try_from(self.bits(by)?.unsigned()).ok().filter(|&by| by < width && self.width(low) <= by)?;
         let (high, low) = (self.extract(high, 0, width - by), self.zero_extend(low, by));
         Some(self.concat(high, low))
-    }
-
-    /// Returns a choice between extensions as an extension of a choice.
-    pub(super) fn code_ite(&mut self, condition: Term, a: Term, b: Term) -> Option<Term> {
-        let width = self.bits_width(a)?;
-        // A choice by one condition after another is the first one.
-        if let Node::Ternary(Op::Ite, other, x, _) = self.node(a)
-            && other == condition
-        {
-            return Some(self.ite(condition, x, b));
-        }
-        if let Node::Ternary(Op::Ite, other, _, y) = self.node(b)
-            && other == condition
-        {
-            return Some(self.ite(condition, a, y));
-        }
-        // Where both arms are equal, either is the value.
-        if let Node::Binary(Op::Eq, x, y) = self.node(condition)
-            && ((x, y) == (a, b) || (x, y) == (b, a))
-        {
-            return Some(b);
-        }
-        // Where both sides of the condition are equal, the other arm has the value of a constant arm.
-        if let Node::Binary(Op::Eq, x, y) = self.node(condition)
-            && self.bits(a).is_some()
-        {
-            for (from, to) in [(x, y), (y, x)] {
-                if self.bits(from).is_none() {
-                    let pair = self.whole_pair(from, to);
-                    if Substitution::new([pair]).apply(self, b) == a {
-                        return Some(b);
-                    }
-                }
-            }
-        }
-        // Both spellings of a minimum or a maximum choose by the order of the operands in the arena.
-        if let Node::Binary(op @ (Op::Ult | Op::Slt), x, y) = self.node(condition)
-            && ((x, y) == (a, b) || (x, y) == (b, a))
-            && self.bits(x).is_none()
-            && self.bits(y).is_none()
-            && x > y
-        {
-            let condition = self.binary(op, y, x);
-            return Some(self.ite(condition, b, a));
-        }
-        let (op, x, y) = match (self.node(a), self.node(b)) {
-            (Node::Unary(op @ (Op::ZeroExtend | Op::SignExtend), x), Node::Unary(other, y))
-                if op == other && self.sort(x) == self.sort(y) =>
-            {
-                (op, x, y)
-            }
-            (Node::Unary(Op::ZeroExtend, x), _) => {
-                let narrow = self.width(x);
-                let y = self.bits(b).filter(|bits| bits.unsigned() >> narrow == 0)?;
-                (Op::ZeroExtend, x, self.number(narrow, y.unsigned()))
-            }
-            (_, Node::Unary(Op::ZeroExtend, y)) => {
-                let narrow = self.width(y);
-                let x = self.bits(a).filter(|bits| bits.unsigned() >> narrow == 0)?;
-                (Op::ZeroExtend, self.number(narrow, x.unsigned()), y)
-            }
-            _ => return None,
-        };
-        let inner = self.ite(condition, x, y);
-        Some(self.unary(op, inner, Sort::Bits(width)))
-    }
-
-    /// Returns a replacement of the term from which `from` is extracted, in which `to` has the place of `from`.
-    fn whole_pair(&mut self, from: Term, to: Term) -> (Term, Term) {
-        let Node::Unary(Op::Extract { low }, whole) = self.node(from) else { return (from, to) };
-        let (end, width) = (low + self.width(from), self.width(whole));
-        let mut new = to;
-        if low > 0 {
-            let below = self.extract(whole, 0, low);
-            new = self.concat(new, below);
-        }
-        if end < width {
-            let above = self.extract(whole, end, width - end);
-            new = self.concat(above, new);
-        }
-        (whole, new)
     }
 
     /// Returns a comparison `a < b` of extensions as one of fewer bits, and moves constants to the right.

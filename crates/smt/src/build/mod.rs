@@ -17,10 +17,15 @@
 //! | `float_code.rs` | further normal forms for floats, for machine code |
 //! | `count.rs` | operations composed of others: rotations, counts and orders of bits |
 //! | `code.rs` | further normal forms, for machine code |
+//! | `choice.rs` | choices among them |
+//! | `code_tests.rs` | their tests |
 
 mod arithmetic;
 mod bitwise;
+mod choice;
 mod code;
+#[cfg(test)]
+mod code_tests;
 mod compare;
 mod count;
 mod float_code;

@@ -55,10 +55,12 @@ impl Terms {
         }
         match self.node(a) {
             Node::Unary(Op::ZeroExtend, inner) if self.simplifies() => self.zero_extend(inner, width),
-            Node::Ternary(..) if self.is_of_code() => match self.code_extend(Op::ZeroExtend, a, width) {
-                Some(normal) => normal,
-                None => self.plain_unary(Op::ZeroExtend, a, Sort::Bits(width)),
-            },
+            Node::Ternary(..) | Node::Binary(Op::Mul | Op::Shl, ..) if self.is_of_code() => {
+                match self.code_extend(Op::ZeroExtend, a, width) {
+                    Some(normal) => normal,
+                    None => self.plain_unary(Op::ZeroExtend, a, Sort::Bits(width)),
+                }
+            }
             _ => self.plain_unary(Op::ZeroExtend, a, Sort::Bits(width)),
         }
     }

@@ -1,0 +1,113 @@
+//! Tests of the normal forms of machine code: random terms have the values of the same terms without simplification.
+
+use crate::bits::{Bits, Sort, Value};
+use crate::evaluate::{Evaluator, Model};
+use crate::term::{Op, Term, Terms};
+
+/// Random numbers. Equal seeds give equal terms in every arena.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, count: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (self.0 >> 33) % count
+    }
+
+    fn bits(&mut self, terms: &mut Terms, width: u32, depth: u32) -> Term {
+        let choice = self.below(if depth == 0 { 2 } else { 16 });
+        match choice {
+            0 => {
+                let number = [0, 1, 2, 4, 7, 0xff, 0xf0, u128::MAX][self.below(8) as usize];
+                terms.constant(Bits::new(width, number))
+            }
+            1 => terms.var(&format!("{}:{width}", self.below(2)), Sort::Bits(width)),
+            2 | 3 if width > 8 => {
+                let inner = self.bits(terms, width / 2, depth - 1);
+                if choice == 2 { terms.zero_extend(inner, width) } else { terms.sign_extend(inner, width) }
+            }
+            4 | 5 if width < 32 => {
+                let inner = self.bits(terms, 2 * width, depth - 1);
+                terms.extract(inner, self.below(u64::from(width) + 1) as u32, width)
+            }
+            6 if width > 8 => {
+                let [high, low] = [0, 1].map(|_| self.bits(terms, width / 2, depth - 1));
+                terms.concat(high, low)
+            }
+            7..=9 => {
+                let condition = self.bool(terms, depth - 1);
+                let [x, y] = [0, 1].map(|_| self.bits(terms, width, depth - 1));
+                let one = terms.number(width, 1);
+                let next = terms.add(x, one);
+                let other = if choice == 7 { next } else { y };
+                terms.ite(condition, x, other)
+            }
+            _ => {
+                let ops =
+                    [Op::Add, Op::Mul, Op::BitAnd, Op::BitOr, Op::BitXor, Op::Shl, Op::Lshr, Op::Ashr, Op::BitAnd];
+                let op = ops[self.below(9) as usize];
+                let [x, y] = [0, 1].map(|_| self.bits(terms, width, depth - 1));
+                terms.binary(op, x, y)
+            }
+        }
+    }
+
+    fn bool(&mut self, terms: &mut Terms, depth: u32) -> Term {
+        let width = [8, 16, 32][self.below(3) as usize];
+        let [x, y] = [0, 1].map(|_| self.bits(terms, width, depth.saturating_sub(1)));
+        match self.below(3) {
+            0 => terms.eq(x, y),
+            1 => terms.ult(x, y),
+            _ => terms.slt(x, y),
+        }
+    }
+}
+
+#[test]
+fn normal_forms_have_the_values_of_their_spellings() {
+    for seed in 0..20_000 {
+        let (mut terms, mut raw) = (Terms::for_code(), Terms::raw());
+        let width = [8, 16, 32][seed as usize % 3];
+        let normal = Random(seed).bits(&mut terms, width, 4);
+        let plain = Random(seed).bits(&mut raw, width, 4);
+        let mut random = Random(seed ^ 0xffff);
+        for _ in 0..4 {
+            let mut model = Model::default();
+            for (number, width) in (0..2).flat_map(|number| [8, 16, 32].map(|width| (number, width))) {
+                let any = random.below(1 << 31) << random.below(2) | random.below(4);
+                model.set(&format!("{number}:{width}"), Value::Bits(Bits::new(width, any.into())));
+            }
+            let values = [(&terms, normal), (&raw, plain)]
+                .map(|(terms, term)| Evaluator::new(terms, &[term], &model).value(term));
+            assert_eq!(values[0], values[1], "seed {seed}");
+        }
+    }
+}
+
+/// Spellings of one value have one normal form.
+#[test]
+fn spellings_have_one_form() {
+    let mut terms = Terms::for_code();
+    let x = terms.var("x", Sort::Bits(64));
+    let square = terms.mul(x, x);
+    let two = terms.number(64, 2);
+    let whole = terms.bit_and(square, two);
+    let low = terms.extract(square, 0, 32);
+    let two = terms.number(32, 2);
+    let narrow = terms.bit_and(low, two);
+    let narrow = terms.zero_extend(narrow, 64);
+    assert_eq!(whole, narrow, "{:?} {:?}", terms.node(whole), terms.node(narrow));
+
+    let [y, z] = ["y", "z"].map(|name| terms.var(name, Sort::Bits(32)));
+    let is_less = terms.ult(y, z);
+    let [zero, one] = [0, 1].map(|number| terms.number(32, number));
+    let flag = terms.ite(is_less, one, zero);
+    let sum = terms.add(y, flag);
+    let next = terms.add(y, one);
+    assert_eq!(terms.ite(is_less, next, y), sum);
+
+    let is_zero = terms.eq(z, zero);
+    let other = terms.ite(is_zero, one, zero);
+    let either = terms.or(is_less, is_zero);
+    let either = terms.ite(either, one, zero);
+    assert_eq!(terms.bit_or(flag, other), either);
+}
