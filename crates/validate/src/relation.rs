@@ -166,6 +166,16 @@ pub(crate) fn contents(
     all
 }
 
+/// Returns the constant in the low bits of a content, below bits that are left from before. The values that are folded
+/// into it have no term that could be found in the place.
+fn low_constant(terms: &mut Terms, content: Term) -> Option<Term> {
+    let all = terms.width(content);
+    [32, 16, 8].into_iter().filter(|&width| width < all).find_map(|width| {
+        let low = terms.extract(content, 0, width);
+        terms.value(low).map(|_| low)
+    })
+}
+
 impl Relation {
     /// Returns all facts that hold on a path that arrives with this state and frame.
     pub(crate) fn propose(
@@ -186,10 +196,7 @@ impl Relation {
             let mut facts = Vec::new();
             if is_invariant(terms, content, INVARIANT_DEPTH) {
                 facts.push(Fact { value: content, zero: true, sign: true, sign_32: true });
-            } else if let Node::Binary(Op::Concat, _, low) = terms.node(content)
-                && terms.value(low).is_some()
-            {
-                // A constant below bits that are left from before. A value of the function is folded into it.
+            } else if let Some(low) = low_constant(terms, content) {
                 facts.push(Fact { value: low, zero: false, sign: false, sign_32: false });
             }
             let all = terms.width(content);
