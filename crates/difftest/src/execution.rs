@@ -78,7 +78,7 @@ fn typical(hash: u64) -> u64 {
     }
 }
 
-/// Where a value is passed, and how many bits of it matter.
+/// Place of an argument or a result, and the number of its bits that matter.
 #[derive(Clone, Copy)]
 enum Place {
     General(usize, u32),

@@ -31,7 +31,7 @@ const TURNS: [(&str, &str, OptLevel); 8] = [
     ("aarch64", "fused", OptLevel::Speed),
 ];
 
-/// What a proof says about a fault.
+/// Verdict on a fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Judgement {
     /// It is refused.

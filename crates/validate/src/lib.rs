@@ -24,6 +24,7 @@
 //! | `vector.rs` | operations on floats by lanes |
 //! | `lanes.rs` | moves of lanes |
 //! | `limit.rs` | the limit of the stack |
+//! | `checked.rs` | its checks |
 //! | `float.rs` | NaNs that are results of arithmetic |
 //! | `live.rs` | values that may be needed at a head |
 //! | `abi.rs` | calling conventions, from the standards' text |
@@ -56,6 +57,7 @@ mod atomic;
 mod attempt;
 mod byte_order;
 mod calls;
+mod checked;
 mod clif;
 mod computed;
 mod conditions;

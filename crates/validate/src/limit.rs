@@ -14,6 +14,7 @@
 //!
 //! A check may leave out the words that link the frame to the caller's.
 
+use crate::checked::Checked;
 use crate::clif::{Effect, Limit};
 use crate::error::{Fault, Feature};
 use crate::input::Machine;
@@ -26,19 +27,6 @@ use kingpost_smt::{Node, Op, Term};
 
 /// Number of bytes that always remain between address zero and the stack.
 const SMALL: i64 = 1 << 15;
-
-/// Depths that checks bound, in bytes below the stack pointer at the entry.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Checked {
-    /// The greatest depth for which the code traps.
-    traps: Option<i64>,
-    /// Whether a path to the first block checks the limit.
-    is_checked: bool,
-    /// Whether a path to the first block does not.
-    is_unchecked: bool,
-    /// Depth of the stack pointer at the head of the first block.
-    needed: Option<i64>,
-}
 
 impl Translation<'_> {
     /// Returns the limit of the stack of the function, with the loads that compute it.

@@ -6,13 +6,13 @@
 
 use crate::abi::{Convention, Place as Passing};
 use crate::attempt::Attempt;
+use crate::checked::Checked;
 use crate::clif::{self, Edge, Effect, Exit, Meaning};
 use crate::conditions::Conditions;
 use crate::equal::{Decisions, Judge};
 use crate::error::{Fault, Feature, Finding, Verdict};
 use crate::frame::Frame;
 use crate::input::Code;
-use crate::limit::Checked;
 use crate::machine::Decoded;
 use crate::path::{Failure, Path, Progress, Surroundings};
 use crate::relation::{Head, Relation};

@@ -1,12 +1,12 @@
 //! The state of a proof before the first path: meaning, convention, tables, and cut points.
 
 use crate::abi::{self, Place as Passing};
+use crate::checked::Checked;
 use crate::clif::{BlockMeaning, Exit, Meaning, parts};
 use crate::equal::Judge;
 use crate::error::{Fault, Feature};
 use crate::frame::Frame;
 use crate::input::Code;
-use crate::limit::Checked;
 use crate::live;
 use crate::path::Surroundings;
 use crate::prove::{Proof, Site, Stopped};

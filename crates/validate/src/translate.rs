@@ -105,7 +105,7 @@ struct Loaded {
 }
 
 impl Loaded {
-    /// Forgets all bits if effects that are new may change memory. Returns the others.
+    /// Returns the bits that are still known. Forgets all if effects that are new may change memory.
     fn since(&mut self, effects: &[Effect]) -> &BTreeMap<(Term, u32), Term> {
         let new = effects.get(self.effects..).unwrap_or_default();
         if !new.iter().all(|effect| matches!(effect, Effect::Load(_) | Effect::TrapIf { .. })) {

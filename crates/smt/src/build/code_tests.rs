@@ -83,7 +83,7 @@ fn normal_forms_have_the_values_of_their_spellings() {
     }
 }
 
-/// Spellings of one value have one normal form.
+/// Compares the normal forms of spellings of one value.
 #[test]
 fn spellings_have_one_form() {
     let mut terms = Terms::for_code();
