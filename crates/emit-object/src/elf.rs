@@ -9,7 +9,7 @@ use crate::format::{Field, Format, Limits, Shape, Table, with_bytes};
 use kingpost_mach::{DataObject, Placement, RelocKind};
 use object::elf::{FileHeader64, SHF_MERGE, SectionHeader64};
 use object::read::elf::{ElfFile64, ElfSection64};
-use object::write::{ComdatId, Object, SectionId, StandardSection};
+use object::write::{Object, SectionId, StandardSection};
 use object::{
     Architecture, BinaryFormat, FileFlags, LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _,
     RelocationFlags, RelocationTarget, SectionFlags, SectionKind, elf,
@@ -168,14 +168,6 @@ pub(crate) fn discard_with_code(object: &mut Object<'_>, table: SectionId) {
     if let SectionFlags::Elf { sh_flags } = object.section_flags_mut(table) {
         *sh_flags |= u64::from(elf::SHF_LINK_ORDER);
     }
-}
-
-/// Makes a section a member of a group (System V ABI, chapter 4, "Section Groups").
-pub(crate) fn add_to_group(object: &mut Object<'_>, group: ComdatId, section: SectionId) {
-    if let SectionFlags::Elf { sh_flags } = object.section_flags_mut(section) {
-        *sh_flags |= u64::from(elf::SHF_GROUP);
-    }
-    object.comdat_mut(group).sections.push(section);
 }
 
 /// Adds a line to the section `.comment`, whose strings linkers merge, unless it is empty.

@@ -106,7 +106,7 @@ impl Writer<'_> {
         }
         let section = self.add_table(Table::Functions(table.name));
         if let Some(comdat) = group.comdat {
-            elf::add_to_group(&mut self.object, comdat, section);
+            self.add_to_group(comdat, section);
         }
         if group.follows_code {
             elf::discard_with_code(&mut self.object, section);

@@ -3,7 +3,6 @@
 //! If there are declarations, they determine the visibility of symbols. Otherwise everything defined is global, and
 //! symbols without definition are undefined.
 
-use crate::elf;
 use crate::error::ObjectError;
 use crate::format::{Format, Shape, Table};
 use crate::macho;
@@ -14,7 +13,7 @@ use kingpost_mach::{DataObject, FunctionView, Literal, ModuleBuffer, RelocKind, 
 use object::write::{
     Comdat, ComdatId, Mangling, Object, Relocation, SectionId, StandardSection, Symbol, SymbolId, SymbolSection,
 };
-use object::{Architecture, BinaryFormat, ComdatKind, Endianness, SymbolFlags, SymbolKind, SymbolScope};
+use object::{Architecture, BinaryFormat, ComdatKind, Endianness, SectionFlags, SymbolFlags, SymbolKind, SymbolScope};
 use std::collections::{HashMap, HashSet};
 use target_lexicon::Triple;
 
@@ -263,6 +262,7 @@ impl<'a> Writer<'a> {
             return Err(ObjectError::Duplicate(text));
         }
         let id = self.symbol(name)?;
+        let is_coff = self.object.format() == BinaryFormat::Coff;
         let symbol = self.object.symbol_mut(id);
         symbol.kind = kind;
         symbol.scope = match linkage {
@@ -270,7 +270,9 @@ impl<'a> Writer<'a> {
             Linkage::Hidden => SymbolScope::Linkage,
             Linkage::Import | Linkage::LinkOnce | Linkage::Preemptible | Linkage::Export => SymbolScope::Dynamic,
         };
-        symbol.weak = matches!(linkage, Linkage::LinkOnce | Linkage::Preemptible);
+        // In COFF, the section says that linkers keep one definition.
+        let is_weak_once = linkage == Linkage::LinkOnce && !is_coff;
+        symbol.weak = is_weak_once || linkage == Linkage::Preemptible;
         symbol.section = SymbolSection::Section(section);
         symbol.value = value;
         symbol.size = size;
@@ -290,32 +292,44 @@ impl<'a> Writer<'a> {
 
     /// Makes a section the group of a symbol that linkers keep once. Mach-O has weak symbols in the place of groups.
     fn group(&mut self, name: &SymbolName, section: SectionId) -> Result<Option<ComdatId>, ObjectError> {
-        let symbol = self.symbol(name)?;
-        match self.object.format() {
-            BinaryFormat::Elf => {
-                let comdat = Comdat { kind: ComdatKind::Any, symbol, sections: Vec::new() };
-                let group = self.object.add_comdat(comdat);
-                elf::add_to_group(&mut self.object, group, section);
-                Ok(Some(group))
-            }
-            BinaryFormat::MachO => Ok(None),
-            _ => Err(self.unsupported(format!("the linkage of `{}`", symbol_name(name, self.triple)))),
+        if self.object.format() == BinaryFormat::MachO {
+            return Ok(None);
         }
+        let symbol = self.symbol(name)?;
+        let group = self.object.add_comdat(Comdat { kind: ComdatKind::Any, symbol, sections: Vec::new() });
+        self.add_to_group(group, section);
+        Ok(Some(group))
     }
 
-    /// Returns the functions that have tables in common. Functions with sections of their own have tables of their own in
-    /// ELF, so that linkers discard both together.
+    /// Makes a section a member of a group (System V ABI, chapter 4, "Section Groups"; Microsoft, "PE Format", "COMDAT
+    /// Sections").
+    pub(crate) fn add_to_group(&mut self, group: ComdatId, section: SectionId) {
+        // In COFF, symbols of sections have the fields of the group.
+        self.object.section_symbol(section);
+        if let SectionFlags::Elf { sh_flags } = self.object.section_flags_mut(section) {
+            *sh_flags |= u64::from(object::elf::SHF_GROUP);
+        }
+        self.object.comdat_mut(group).sections.push(section);
+    }
+
+    /// Returns the group of a function.
+    pub(crate) fn group_of(&self, function: usize) -> Option<ComdatId> {
+        let index = self.once.binary_search_by_key(&function, |&(member, _)| member).ok()?;
+        Some(self.once[index].1)
+    }
+
+    /// Returns the functions that have tables in common. Functions of a group have tables of their own, so that linkers
+    /// discard both together, and in ELF all functions with sections of their own.
     pub(crate) fn table_groups(&mut self) -> Vec<TableGroup> {
         let text = self.object.section_id(StandardSection::Text);
         let is_elf = self.object.format() == BinaryFormat::Elf;
         let (mut shared, mut groups) = (TableGroup::default(), Vec::new());
-        let mut once = self.once.iter().copied().peekable();
         for (function, &(section, _)) in self.starts.iter().enumerate() {
-            if section == text || !is_elf {
+            let comdat = self.group_of(function);
+            if section == text || !is_elf && comdat.is_none() {
                 shared.functions.push(function);
                 continue;
             }
-            let comdat = once.next_if(|&(member, _)| member == function).map(|(_, group)| group);
             groups.push(TableGroup { functions: vec![function], comdat, follows_code: true });
         }
         groups.insert(0, shared);

@@ -35,7 +35,7 @@ impl Writer<'_> {
                 .map_err(|what| self.unsupported(format!("function `{}`: {what} with unwind information", name())))?;
             let Some(info) = info else { continue };
             let code = self.starts[index].0;
-            let (pdata, xdata) = *sections.entry(code).or_insert_with(|| self.unwind_sections(code));
+            let (pdata, xdata) = *sections.entry(code).or_insert_with(|| self.unwind_sections(code, index));
             let (symbol, start) = self.place(index);
             let end = start + f.code.len() as i64;
             let mut fields = vec![(symbol, start)];
@@ -68,13 +68,19 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Adds the sections for the functions of a section of code. They have its suffix, by which linkers relate them.
-    fn unwind_sections(&mut self, code: SectionId) -> (SectionId, SectionId) {
+    /// Adds the sections for the functions of a section of code, of which `function` is the first. They have its suffix, by
+    /// which linkers relate them, and are in its group.
+    fn unwind_sections(&mut self, code: SectionId, function: usize) -> (SectionId, SectionId) {
         let name = self.object.section(code).name().unwrap_or_default();
         let suffix = name.strip_prefix(".text").unwrap_or_default().to_string();
         let mut add = |name: &str| {
             self.object.add_section(Vec::new(), format!("{name}{suffix}").into(), SectionKind::ReadOnlyData)
         };
-        (add(".pdata"), add(".xdata"))
+        let both = (add(".pdata"), add(".xdata"));
+        if let Some(group) = self.group_of(function) {
+            self.add_to_group(group, both.0);
+            self.add_to_group(group, both.1);
+        }
+        both
     }
 }

@@ -41,6 +41,7 @@ fn object_with(options: ObjectOptions, triple: &Triple, name: &str, has_aliases:
             return v0
         }}"
     );
+    let text = text.replace("system_v", &module.compiler().call_conv().to_string());
     for func in &mut kingpost_reader::parse_functions(&text).unwrap() {
         let name = func.name.to_string();
         let linkage = if name == "%shared" { Linkage::LinkOnce } else { Linkage::Export };
@@ -81,7 +82,7 @@ fn output(cc: &[&str], tools: &[&str], program: &str, objects: &[Vec<u8>], emula
         .args(["-Wall", "-Werror", "-Wl,--fatal-warnings"])
         .arg(at("main.c"))
         .arg("-o")
-        .arg(at("program"));
+        .arg(at("program.exe"));
     for (index, object) in objects.iter().enumerate() {
         let path = at(&format!("{index}.o"));
         std::fs::write(&path, object).unwrap();
@@ -89,8 +90,8 @@ fn output(cc: &[&str], tools: &[&str], program: &str, objects: &[Vec<u8>], emula
     }
     let linked = link.output().unwrap();
     assert!(linked.status.success(), "{}", String::from_utf8_lossy(&linked.stderr));
-    let mut run = Command::new(emulator.map_or(at("program"), Into::into));
-    let ran = run.args(emulator.map(|_| at("program"))).output().unwrap();
+    let mut run = Command::new(emulator.map_or(at("program.exe"), Into::into));
+    let ran = run.args(emulator.map(|_| at("program.exe"))).env("WINEDEBUG", "-all").output().unwrap();
     Some(String::from_utf8(ran.stdout).unwrap())
 }
 
@@ -146,8 +147,30 @@ fn formats_have_their_own_form_of_definitions_that_are_kept_once() {
     let symbol = |name| file.symbol_by_name(name).unwrap();
     assert!(symbol("_shared").is_weak() && !symbol("_first").is_weak());
     assert_eq!(symbol("_also_first").address(), symbol("_first").address());
-    let error = object(&triple!("x86_64-pc-windows-gnu"), "first", true).unwrap_err();
-    assert_eq!(error.to_string(), "the linkage of `shared` is not supported in objects for `x86_64-pc-windows-gnu`");
+}
+
+/// Calls functions of two objects for Windows that have one definition in common.
+const WINDOWS: &str = "
+#include <stdio.h>
+long long first(long long), second(long long), also_first(long long), shared(long long);
+void *shared_in_first(void), *shared_in_second(void);
+extern const long long step, also_step;
+int main(void) {
+    printf(\"%lld %lld %lld \", first(1), second(2), also_first(3));
+    printf(\"%d %d \", shared_in_first() == shared_in_second(), shared_in_first() == (void *)shared);
+    printf(\"%lld %d\", also_step, &step == &also_step);
+    return 0;
+}";
+
+#[test]
+fn linkers_for_windows_keep_one_definition() {
+    let cc = ["x86_64-w64-mingw32-gcc"];
+    for triple in [triple!("x86_64-pc-windows-gnu"), triple!("x86_64-pc-windows-msvc")] {
+        let objects = [object(&triple, "first", true).unwrap(), object(&triple, "second", false).unwrap()];
+        if let Some(text) = output(&cc, &[], WINDOWS, &objects, Some("wine")) {
+            assert_eq!(text, "10 20 30 1 1 2 1", "{triple}");
+        }
+    }
 }
 
 /// Returns the section `.comment` of an object that has no definition.
