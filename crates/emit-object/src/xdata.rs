@@ -68,8 +68,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Adds the sections for the functions of a section of code, of which `function` is the first. They have its suffix, by
-    /// which linkers relate them, and are in its group.
+    /// Adds the sections for the functions of a section of code. `function` is the first of them. The sections have the suffix
+    /// of the code, by which linkers relate them, and are in its group.
     fn unwind_sections(&mut self, code: SectionId, function: usize) -> (SectionId, SectionId) {
         let name = self.object.section(code).name().unwrap_or_default();
         let suffix = name.strip_prefix(".text").unwrap_or_default().to_string();
