@@ -92,7 +92,8 @@ impl Allocator for Backtracking {
         meter
             .grow(|| order.heap_bytes() + live.heap_bytes() + reservations.heap_bytes() + interference.heap_bytes())?;
         d.begin("bundles");
-        bundles.build(problem, live, d)?;
+        let others = || order.heap_bytes() + live.heap_bytes() + reservations.heap_bytes() + interference.heap_bytes();
+        bundles.build(problem, live, others, d)?;
         d.end("bundles", || verify::bundles(problem, live, bundles), |text| bundles.dump(text))?;
 
         d.begin("search");

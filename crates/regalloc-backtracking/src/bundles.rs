@@ -15,7 +15,7 @@
 use crate::liveness::{LiveRange, Liveness, Segment};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
-use kingpost_regalloc::meter::heap_bytes;
+use kingpost_regalloc::meter::{HeapBytes, heap_bytes};
 use kingpost_regalloc::{AllocError, Diagnostics, EdgeData, Event, Freq, PReg, Problem, VReg};
 use kingpost_regalloc_common::congruence::Congruence;
 use kingpost_regalloc_common::point::ProgPoint;
@@ -235,7 +235,7 @@ impl Bundles {
         self.affinities.push(Affinity { freq, group: 0, a, b, on_edge: false });
     }
 
-    /// Builds the bundles, beginning with the most frequent pair.
+    /// Builds the bundles, beginning with the most frequent pair. `others` is the memory of the other phases in bytes.
     ///
     /// # Errors
     /// If the meter refuses.
@@ -243,6 +243,7 @@ impl Bundles {
         &mut self,
         problem: &Problem,
         live: &Liveness,
+        others: impl Fn() -> u64,
         diagnostics: &mut Diagnostics<'_>,
     ) -> Result<(), AllocError> {
         diagnostics.meter.reserve(2 * (live.all_ranges().len() + self.affinities.len()) as u64)?;
@@ -257,10 +258,14 @@ impl Bundles {
         self.defer_obstacles(live);
         self.affinities.sort_by_key(|pair| (Reverse(pair.freq), pair.group));
         self.merge_all(problem, live, diagnostics)?;
+        // The classes grow while they are merged, and are released when they are numbered.
+        diagnostics.meter.grow(|| others() + self.heap_bytes())?;
         release(&mut self.affinities);
         release(&mut self.arguments);
         release(&mut self.sums);
         self.number(problem, live);
+        diagnostics.meter.grow(|| others() + self.heap_bytes())?;
+        self.classes.release();
         Ok(())
     }
 
@@ -310,7 +315,6 @@ impl Bundles {
                 self.spill_sets[VReg::from_u32(v)] = self.spill_sets[VReg::from_u32(root)];
             }
         }
-        self.classes.release();
     }
 
     /// Lowers an argument to the least frequency if it would exclude other arguments of its parameter whose total

@@ -31,6 +31,7 @@ pub const CASES: &[Case] = &[
     ("deep-dominators", deep_dominators),
     ("loop-nest", loop_nest),
     ("nest-under-pressure", nest_under_pressure),
+    ("counters", counters),
     ("counting-loops", counting_loops),
     ("loads-and-stores", loads_and_stores),
     ("slots", slots),
@@ -325,6 +326,29 @@ fn nest(depth: usize, mut t: Text, factor: usize, added: usize) -> String {
     }
     t.block(2 * depth + 2, &[]);
     t.end(x)
+}
+
+/// Returns a loop with many counters. Each is tested and extended in a block of its own.
+fn counters(size: usize) -> String {
+    let count = size / 6;
+    let mut t = Text::new(&["i64", "i32"]);
+    t.line(format_args!("jump block1(v0{})", ", v1".repeat(count)));
+    let params: Vec<&str> = std::iter::once("i64").chain(std::iter::repeat_n("i32", count)).collect();
+    let first = t.block(1, &params);
+    let one = t.def("iconst.i32 1");
+    let (mut sum, mut passed) = (first, String::new());
+    for (index, counter) in (first + 1..).take(count).enumerate() {
+        let test = t.def(format_args!("icmp slt v{counter}, v1"));
+        t.line(format_args!("brif v{test}, block{}, block{}", index + 2, count + 2));
+        t.block(index + 2, &[]);
+        let wide = t.def(format_args!("sextend.i64 v{counter}"));
+        sum = t.def(format_args!("iadd v{sum}, v{wide}"));
+        let next = t.def(format_args!("iadd v{counter}, v{one}"));
+        passed += &format!(", v{next}");
+    }
+    t.line(format_args!("jump block1(v{sum}{passed})"));
+    t.block(count + 2, &[]);
+    t.end(first)
 }
 
 /// Returns loops one after the other, whose counters can be widened.
