@@ -84,7 +84,7 @@ tools:
 # Rewrites the expectations of our own tests, the C header, and what the book shows. Read the diff as you would read code.
 bless: build matrix
 	KINGPOST_BLESS=1 $(KINGPOST) test --regalloc all filetests
-	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-cli --test all book::
+	KINGPOST_EVERY=1 KINGPOST_BLESS=1 $(CARGO) test --package kingpost-cli --test all book::
 	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-capi --test all header::
 
 # Proves the rules that are new or changed, and writes the optimiser's matcher from them.
@@ -98,7 +98,7 @@ rules:
 matrix:
 	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-filetest --test all -- matrix:: settings::
 
-# Proves the code of small functions around each opcode that changed, and writes crates/validate/ledger.tsv; see docs/proofs.md.
+# Proves the code of small functions around each opcode, and writes crates/validate/ledger.tsv; see docs/proofs.md.
 ledger:
 	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-validate --test all matrix::
 

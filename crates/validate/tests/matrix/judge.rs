@@ -22,6 +22,11 @@ impl Judge {
         Judge { solvers: has_solvers.then(|| backends.map(Solver::new)) }
     }
 
+    /// Returns `true` if solvers decide what terms do not.
+    pub(crate) fn uses_solvers(&self) -> bool {
+        self.solvers.is_some()
+    }
+
     /// Proves a code. Returns the way, and what is to be said about a code that is not proved.
     pub(crate) fn judge(&mut self, func: &Function, code: &Code<'_>) -> (Way, Option<String>) {
         let report = prove(func, code, None);

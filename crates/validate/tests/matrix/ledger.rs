@@ -54,6 +54,14 @@ pub(crate) struct Row {
     pub(crate) ways: BTreeMap<Way, u32>,
 }
 
+impl Row {
+    /// Returns `true` if there are open codes, and none that is proved.
+    pub(crate) fn has_no_proof(&self) -> bool {
+        let is_unproved = |way: &Way| matches!(way, Way::Open | Way::Refused | Way::Scope);
+        self.ways.contains_key(&Way::Open) && self.ways.keys().all(is_unproved)
+    }
+}
+
 /// The ledger.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Ledger {
