@@ -10,7 +10,7 @@
 //! | `call.rs` | descriptions of calls, and how they end |
 //! | `memory.rs` | memory that both see; `unsafe` |
 //! | `process.rs` | children; `unsafe` |
-//! | `no_fork.rs` | the same on other systems than Unix: calls are refused |
+//! | `no_fork.rs` | the same on other systems than Unix: calls are refused; `unsafe` |
 //! | `error.rs` | errors |
 //!
 //! No function is `unsafe`, because none of them breaks a rule of Rust whatever its arguments are:

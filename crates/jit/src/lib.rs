@@ -12,7 +12,9 @@
 //! | `relocate.rs` | the value that each relocation writes |
 //! | `pages.rs` | memory of code and data; `unsafe` |
 //! | `runs.rs` | free addresses |
-//! | `system/` | the operating system, one file for each; `unsafe` |
+//! | `system/mod.rs` | the requirements of an operating system; `unsafe` |
+//! | `system/unix.rs` | Linux and macOS; `unsafe` |
+//! | `system/windows.rs` | Windows; `unsafe` |
 //! | `publish.rs` | announcement of new code to processors; `unsafe` |
 //! | `symbols.rs` | addresses of the process; `unsafe` |
 //! | `libcalls.rs` | library routines that a process may lack |
