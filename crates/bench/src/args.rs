@@ -58,8 +58,8 @@ pub(crate) enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Compare run time and size of well-known kernels with Cranelift and `cc -O1`, with all versions in one process,
-    /// in turns.
+    /// Compare run time and size of well-known kernels with Cranelift and C compilers, with all versions in one process,
+    /// in turns, at four places of the code.
     Kernels {
         /// Only these kernels; by default all of crates/bench/kernels.
         #[arg(long, value_name = "NAME", value_delimiter = ',')]
@@ -67,7 +67,7 @@ pub(crate) enum Command {
         /// Number of rounds; the best round counts.
         #[arg(long, value_name = "N", default_value_t = 21)]
         rounds: usize,
-        /// Folder for objects and the program.
+        /// Folder for objects and the programs.
         #[arg(long, value_name = "DIR", default_value = "target/kernels")]
         folder: PathBuf,
         /// Write the CLIF files of the kernels next to their C files instead.

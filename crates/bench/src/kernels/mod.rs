@@ -1,9 +1,10 @@
-//! Run time of compiled code: well-known kernels compiled by us, by Cranelift and by `cc -O1`, in one process.
+//! Run time of compiled code: well-known kernels compiled by us, by Cranelift and by C compilers, in one process.
 //!
 //! Each kernel is a C file in `kernels/`, which `cc` compiles. Next to it is its translation by a plain front end
 //! ([`translate`]), which Cranelift and we compile. All versions of all kernels are linked into one program. The
 //! program calls them in turns, round after round, and compares their results with the expectation in the file. The
-//! least time of all rounds counts. The spread is the ratio of the median to the least time.
+//! least time of all rounds counts, as the mean of four places of the code. The spread is the ratio of the median to the
+//! least time, and the column `placement` how much the place changes the least time.
 //!
 //! | file | holds |
 //! |---|---|
@@ -148,14 +149,15 @@ pub(crate) fn report(only: &[String], rounds: usize, folder: &Path) -> Result<()
     Ok(())
 }
 
-const HEADER: &str = "compiled by                       time in us   spread    ratio     bytes    ratio";
+const HEADER: &str = "compiled by                       time in us   spread placement    ratio     bytes    ratio";
 
 fn print_row(row: &Measured, first: &Measured) {
     println!(
-        "  {:30} {:>13.1} {:>7.1}% {:>8.3} {:>9} {:>8.3}",
+        "  {:30} {:>13.1} {:>7.1}% {:>8.1}% {:>8.3} {:>9} {:>8.3}",
         row.version,
         row.sample.least / 1000.0,
         100.0 * (row.sample.spread() - 1.0),
+        100.0 * (row.sample.placement - 1.0),
         row.sample.least / first.sample.least,
         row.bytes,
         row.bytes as f64 / first.bytes as f64

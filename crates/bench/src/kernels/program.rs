@@ -1,17 +1,25 @@
-//! The program that calls all versions of all kernels in turns.
+//! The programs that call all versions of all kernels in turns.
+//!
+//! The place of a loop within the lines of the processor's caches changes its time by up to a half. So there is a program for each of
+//! four places: each object begins 0, 16, 32 or 48 bytes after a multiple of 64.
 
 use super::kernel::Kernel;
 use super::versions::Version;
+use crate::measure::geometric_mean;
 use anyhow::{Context, Result, ensure};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Time of one version of a kernel, in nanoseconds of CPU time, or in processor cycles where they can be counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
+    /// Geometric mean of the least times of all rounds at each place.
     pub(crate) least: f64,
+    /// Geometric mean of the median times of all rounds at each place.
     pub(crate) median: f64,
+    /// Ratio of the greatest to the smallest of the least times, over all places.
+    pub(crate) placement: f64,
 }
 
 impl Sample {
@@ -59,7 +67,13 @@ int main(void) {
 }
 "#;
 
-/// Builds and runs the program. Returns the samples of the first version first, in the order of the kernels.
+/// Distances of objects from a multiple of [`LINE`], in bytes.
+const PLACES: [usize; 4] = [0, 16, 32, 48];
+
+/// Size of a line of the processor's caches in bytes.
+const LINE: usize = 64;
+
+/// Builds and runs the programs. Returns the samples of the first version first, in the order of the kernels.
 ///
 /// # Errors
 /// If a kernel's result differs from the expectation in its file, or there is no `cc`.
@@ -77,21 +91,49 @@ pub(super) fn run(kernels: &[Kernel], versions: &[Version], rounds: usize, folde
     }
     writeln!(text, "}};\n#define COUNT {}\n#define ROUNDS {rounds}", kernels.len() * versions.len())?;
     text += MAIN;
-    let (source, program) = (folder.join("main.c"), folder.join("main"));
+    let source = folder.join("main.c");
     std::fs::write(&source, text)?;
-    let mut command = Command::new("cc");
-    command.arg("-O1").arg(&source).arg("-o").arg(&program);
-    command.args(calls().map(|(kernel, version)| version.object(kernel, folder)));
-    ensure!(command.status().context("cannot start cc")?.success(), "cannot link {}", program.display());
-    let output = Command::new(&program).output()?;
-    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
-    let text = String::from_utf8(output.stdout)?;
-    let mut samples = Vec::new();
-    for line in text.lines() {
-        let (least, median) = line.split_once(' ').context("no two numbers")?;
-        samples.push(Sample { least: least.parse()?, median: median.parse()? });
+    let objects: Vec<PathBuf> = calls().map(|(kernel, version)| version.object(kernel, folder)).collect();
+    let mut places = Vec::new();
+    for place in PLACES {
+        let program = folder.join(format!("main{place}"));
+        let pad = folder.join(format!("pad{place}.s"));
+        let note = ".section .note.GNU-stack, \"\", @progbits";
+        std::fs::write(&pad, format!(".text\n.balign {LINE}\n.skip {}\n{note}\n", LINE + place))?;
+        let object = pad.with_extension("o");
+        run_tool(Command::new("as").arg(&pad).arg("-o").arg(&object))?;
+        let inputs = objects.iter().flat_map(|each| [&object, each]);
+        run_tool(Command::new("cc").arg("-O1").arg(&source).args(inputs).arg("-o").arg(&program))?;
+        let times = times(&program)?;
+        ensure!(times.len() == objects.len(), "the program has not said all");
+        places.push(times);
     }
-    ensure!(samples.len() == kernels.len() * versions.len(), "the program has not said all");
+    let samples: Vec<Sample> = (0..objects.len())
+        .map(|index| {
+            let of = |part: fn(&(f64, f64)) -> f64| places.iter().map(move |times| part(&times[index]));
+            let [low, high] = [f64::min, f64::max].map(|pick| of(|times| times.0).reduce(pick).unwrap_or(f64::NAN));
+            let [least, median] = [geometric_mean(of(|times| times.0)), geometric_mean(of(|times| times.1))];
+            Sample { least, median, placement: high / low }
+        })
+        .collect();
     let order = |number: usize| samples[number % kernels.len() * versions.len() + number / kernels.len()];
     Ok((0..samples.len()).map(order).collect())
+}
+
+fn run_tool(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    ensure!(status.success(), "{command:?} failed");
+    Ok(())
+}
+
+/// Runs a program. Returns the least and the median time of each call.
+fn times(program: &Path) -> Result<Vec<(f64, f64)>> {
+    let output = Command::new(program).output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+    let text = String::from_utf8(output.stdout)?;
+    let line = |line: &str| {
+        let (least, median) = line.split_once(' ').context("no two numbers")?;
+        Ok((least.parse()?, median.parse()?))
+    };
+    text.lines().map(line).collect()
 }

@@ -10,8 +10,9 @@ use cranelift_codegen::kingpost::with_cranelift;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 use cranelift_object::{ObjectBuilder, ObjectModule};
+use kingpost_codegen::module::Module as _;
 use kingpost_codegen::{Compiler, Settings};
-use kingpost_mach::ModuleBuffer;
+use object::{Object, ObjectSection};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -22,13 +23,20 @@ use crate::ours::FLAGS;
 pub(super) enum Version {
     Cranelift { opt_level: &'static str },
     Kingpost { allocator: &'static str, opt_level: &'static str },
-    Cc,
+    C { compiler: &'static str, opt_level: &'static str },
 }
+
+/// Compilers of C. One that is not installed is left out, except the first.
+const C_COMPILERS: [&str; 2] = ["cc", "clang"];
 
 /// Returns all ways, starting with the baseline of the comparison.
 pub(super) fn all() -> Vec<Version> {
-    let mut versions =
-        vec![Version::Cranelift { opt_level: "speed" }, Version::Cranelift { opt_level: "none" }, Version::Cc];
+    let mut versions = vec![Version::Cranelift { opt_level: "speed" }, Version::Cranelift { opt_level: "none" }];
+    for compiler in C_COMPILERS {
+        if compiler == C_COMPILERS[0] || Command::new(compiler).arg("--version").output().is_ok() {
+            versions.extend(["-O1", "-O2"].map(|opt_level| Version::C { compiler, opt_level }));
+        }
+    }
     for &(allocator, _) in kingpost_codegen::ALLOCATORS {
         if allocator != "spill_all" {
             versions.extend(["speed", "none"].map(|opt_level| Version::Kingpost { allocator, opt_level }));
@@ -42,7 +50,7 @@ impl Version {
         match self {
             Version::Cranelift { opt_level } => format!("cranelift {opt_level}"),
             Version::Kingpost { allocator, opt_level } => format!("kingpost {allocator} {opt_level}"),
-            Version::Cc => "cc -O1".into(),
+            Version::C { compiler, opt_level } => format!("{compiler} {opt_level}"),
         }
     }
 
@@ -68,7 +76,7 @@ impl Version {
         let (bytes, object) = match self {
             Version::Cranelift { opt_level } => cranelift(&text, opt_level)?,
             Version::Kingpost { allocator, opt_level } => kingpost(&text, allocator, opt_level)?,
-            Version::Cc => return cc(kernel, &self.symbol(kernel), &file),
+            Version::C { compiler, opt_level } => return c(compiler, opt_level, kernel, &self.symbol(kernel), &file),
         };
         std::fs::write(file, object)?;
         Ok(bytes)
@@ -84,14 +92,28 @@ fn kingpost(text: &str, allocator: &str, opt_level: &str) -> Result<(usize, Vec<
     let flags: Vec<String> = FLAGS.iter().map(ToString::to_string).collect();
     let triple = TRIPLE.parse().map_err(|error| anyhow!("{error}"))?;
     let compiler = Compiler::new(&triple, settings, &flags)?;
-    let (mut context, mut module) = (compiler.context(), ModuleBuffer::default());
+    let mut module = kingpost_emit_object::ObjectModule::new(compiler, Default::default());
     let test =
         kingpost_reader::parse_test(text, kingpost_reader::Options::default()).map_err(|error| anyhow!("{error}"))?;
-    for mut function in test.functions.into_iter() {
-        compiler.compile(&mut context, &mut function.function, &mut module).map_err(|error| anyhow!("{error}"))?;
+    // Together, so that calls between them are inlined as by `kingpost compile`.
+    let mut functions = Vec::new();
+    for function in test.functions.into_iter().map(|function| function.function) {
+        let name = function.name.to_string();
+        let linkage = kingpost_codegen::module::Linkage::Export;
+        let id = module.declare_function(name.trim_start_matches('%'), linkage, &function.signature)?;
+        functions.push((id, function));
     }
-    let object = kingpost_emit_object::write(&triple, &module, &[], Default::default())?;
-    Ok((module.code_bytes(), object))
+    let errors = module.define_functions(&mut functions, 1);
+    ensure!(errors.is_empty(), "{errors:?}");
+    let object = module.finish()?;
+    Ok((text_bytes(&object)?, object))
+}
+
+/// Returns the bytes of the sections of code of an object.
+fn text_bytes(object: &[u8]) -> Result<usize> {
+    let file = object::File::parse(object)?;
+    let sections = file.sections().filter(|section| section.kind() == object::SectionKind::Text);
+    Ok(sections.map(|section| section.size() as usize).sum())
 }
 
 fn cranelift(text: &str, opt_level: &str) -> Result<(usize, Vec<u8>)> {
@@ -133,12 +155,12 @@ fn cranelift(text: &str, opt_level: &str) -> Result<(usize, Vec<u8>)> {
     Ok((bytes, module.finish().emit()?))
 }
 
-/// Compiles a kernel with `cc -O1`, with the semantics of CLIF: sums wrap, and products are not fused. Returns the
+/// Compiles a kernel with a C compiler, with the semantics of CLIF: sums wrap, and products are not fused. Returns the
 /// size of its code in bytes.
-fn cc(kernel: &Kernel, symbol: &str, file: &Path) -> Result<usize> {
-    let mut command = Command::new("cc");
+fn c(compiler: &str, opt_level: &str, kernel: &Kernel, symbol: &str, file: &Path) -> Result<usize> {
+    let mut command = Command::new(compiler);
     command.args([
-        "-O1",
+        opt_level,
         "-msse4.2",
         "-fwrapv",
         "-ffp-contract=off",
@@ -146,9 +168,7 @@ fn cc(kernel: &Kernel, symbol: &str, file: &Path) -> Result<usize> {
         "-fno-asynchronous-unwind-tables",
     ]);
     command.args(["-w", "-c", &format!("-D{}={symbol}", kernel.name), "-o"]).arg(file).arg(&kernel.c);
-    ensure!(command.status().context("cannot start cc")?.success(), "cc refused {}", kernel.c.display());
-    let output = Command::new("size").arg(file).output().context("cannot start size")?;
-    let text = String::from_utf8(output.stdout)?;
-    let bytes = text.lines().nth(1).and_then(|line| line.split_whitespace().next()).context("no size")?;
-    Ok(bytes.parse()?)
+    let status = command.status().with_context(|| format!("cannot start {compiler}"))?;
+    ensure!(status.success(), "{compiler} refused {}", kernel.c.display());
+    text_bytes(&std::fs::read(file)?)
 }
