@@ -1,8 +1,8 @@
 //! Single-bit faults in proved code: each must be refused, unless the changed code means the same.
 //!
 //! A changed code that is accepted is judged without the rules of proofs: if the changed instruction is decoded as
-//! before, it is another encoding of it. Otherwise both codes are executed on numbers, and must show the same to others.
-//! What differs there is a fault that a proof accepted.
+//! before, it is another encoding of it. Otherwise both codes are executed on numbers, and must show the same to others:
+//! a difference means that a proof accepted a fault.
 
 use crate::execution;
 use crate::native::settings;

@@ -68,9 +68,9 @@ impl FunctionTable {
                     description
                 }
             };
-            let words =
-                if HAS_END { vec![word(start)?, word(end)?, description] } else { vec![word(start)?, description] };
-            for (field, word) in out[ENTRY * entry..].as_chunks_mut().0.iter_mut().zip(words) {
+            // An entry without an end has two words.
+            let words = [word(start)?, if HAS_END { word(end)? } else { description }, description];
+            for (field, word) in out[ENTRY * entry..][..ENTRY].as_chunks_mut().0.iter_mut().zip(words) {
                 *field = word.to_le_bytes();
             }
         }

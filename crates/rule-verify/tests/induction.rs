@@ -1,7 +1,6 @@
 //! Laws by which counters of loops are widened (`crates/opt/src/induction.rs`), over all integers and so at all widths.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use crate::theorem;
 
 /// A type with `2 * half` numbers from `least` to `most`, with or without a sign; a counter `x`, its step `c`, and the sum
 /// `n`, which is `x + c` or differs from it by a multiple of the number of numbers.
@@ -20,21 +19,9 @@ const ASSUMED: &str = "
 /// The counter is from `low` to `high`, and the sums of both with the step are in the type.
 const BOUNDED: &str = "(<= low x) (<= x high) (<= least (+ low c)) (<= (+ high c) most)";
 
-/// Returns z3's answer to whether the assumptions and a formula have a model.
-fn has_model(formula: &str) -> String {
-    let mut z3 =
-        Command::new("z3").args(["-in", "-T:60"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let script = format!("{ASSUMED}(assert {formula})\n(check-sat)\n");
-    z3.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
-    String::from_utf8(z3.wait_with_output().unwrap().stdout).unwrap().trim().to_string()
-}
-
 #[test]
 fn bounded_counters_do_not_wrap() {
-    if !kingpost_rule_verify::Backend::Z3.is_installed() {
-        assert!(std::env::var_os("CI").is_none(), "z3 is missing");
-        return eprintln!("SKIPPED: z3 is not installed");
-    }
+    let Some(has_model) = theorem::over(ASSUMED) else { return };
     // A bounded counter: the sum does not wrap.
     assert_eq!(has_model(&format!("(and {BOUNDED} (not (= n (+ x c))))")), "unsat");
     // A bounded sum, with bounds that also hold for the start: the sum does not wrap, and the bounds hold in the next round.

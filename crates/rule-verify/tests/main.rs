@@ -5,4 +5,5 @@ mod clif;
 mod division;
 mod induction;
 mod mutants;
+mod theorem;
 mod verdicts;
