@@ -99,6 +99,7 @@ pub(crate) fn write_declared(
     options: &ObjectOptions,
 ) -> Result<Vec<u8>, ObjectError> {
     let mut writer = Writer::new(triple, symbols.map(|symbols| symbols.declarations))?;
+    writer.data_groups(data)?;
     writer.functions(module, options.function_sections)?;
     writer.data(data)?;
     for alias in symbols.map_or(&[][..], |symbols| symbols.aliases) {

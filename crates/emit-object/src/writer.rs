@@ -57,6 +57,8 @@ pub(crate) struct Writer<'a> {
     pub(crate) starts: Vec<(SectionId, u64)>,
     /// The functions that linkers keep once, with the groups of sections that linkers keep or discard together.
     once: Vec<(usize, ComdatId)>,
+    /// The data objects that linkers keep once, with their sections.
+    data_once: Vec<(usize, SectionId)>,
     pub(crate) handlers: Handlers,
 }
 
@@ -111,6 +113,7 @@ impl<'a> Writer<'a> {
             bytes: 0,
             starts: Vec::new(),
             once: Vec::new(),
+            data_once: Vec::new(),
             handlers: Handlers::default(),
         })
     }
@@ -295,6 +298,8 @@ impl<'a> Writer<'a> {
         if self.object.format() == BinaryFormat::MachO {
             return Ok(None);
         }
+        // In COFF, the first symbol of the section after its own is the symbol of the group.
+        self.object.section_symbol(section);
         let symbol = self.symbol(name)?;
         let group = self.object.add_comdat(Comdat { kind: ComdatKind::Any, symbol, sections: Vec::new() });
         self.add_to_group(group, section);
@@ -347,6 +352,19 @@ impl<'a> Writer<'a> {
             Some((name, _)) => Err(ObjectError::Undefined(symbol_name(name, self.triple))),
             None => Ok(()),
         }
+    }
+
+    /// Adds the sections of data that linkers keep once. Comes before references to the data, because these make symbols too.
+    pub(crate) fn data_groups(&mut self, data: &[DataObject]) -> Result<(), ObjectError> {
+        let is_macho = self.object.format() == BinaryFormat::MachO;
+        for (index, object) in data.iter().enumerate() {
+            if self.linkage(&object.name) == Linkage::LinkOnce && !is_macho {
+                let section = self.own_data_section(object)?;
+                self.group(&object.name, section)?;
+                self.data_once.push((index, section));
+            }
+        }
+        Ok(())
     }
 
     /// Adds the code of all functions, to one section or to a section for each.
@@ -423,7 +441,8 @@ impl<'a> Writer<'a> {
 
     pub(crate) fn data(&mut self, data: &[DataObject]) -> Result<(), ObjectError> {
         let mut starts = Vec::with_capacity(data.len());
-        for object in data {
+        let mut once = std::mem::take(&mut self.data_once).into_iter().peekable();
+        for (index, object) in data.iter().enumerate() {
             object.check().map_err(|fault| ObjectError::Data(object.name.to_string(), fault))?;
             let is_macho = self.object.format() == BinaryFormat::MachO;
             if self.object.format() != BinaryFormat::Elf && object.tls && object.align > MAX_TLS_ALIGN {
@@ -433,12 +452,9 @@ impl<'a> Writer<'a> {
             }
             // Symbols at one address would be one part of the section.
             let size = if is_macho { object.size.max(1) } else { object.size };
-            let section = if self.linkage(&object.name) == Linkage::LinkOnce && !is_macho {
-                let section = self.own_data_section(object)?;
-                self.group(&object.name, section)?;
-                section
-            } else {
-                self.data_section(object)?
+            let section = match once.next_if(|&(of_group, _)| of_group == index) {
+                Some((_, section)) => section,
+                None => self.data_section(object)?,
             };
             let start = if self.object.section(section).is_bss() {
                 self.reserve(section, size, object.align)?;

@@ -4,7 +4,7 @@
 use kingpost_codegen::module::{DataDescription, DataKind, Linkage, Module};
 use kingpost_codegen::{Compiler, OptLevel, Settings};
 use kingpost_emit_object::{ObjectError, ObjectModule, ObjectOptions};
-use object::{Object, ObjectSection, ObjectSymbol};
+use object::{Object, ObjectComdat, ObjectSection, ObjectSymbol};
 use std::process::Command;
 use target_lexicon::{Triple, triple};
 
@@ -162,11 +162,21 @@ int main(void) {
     return 0;
 }";
 
+/// Returns the sections of the group of a symbol.
+fn group(object: &[u8], symbol: &str) -> Vec<String> {
+    let file = object::File::parse(object).unwrap();
+    let group = file.comdats().find(|group| group.name().unwrap() == symbol).unwrap();
+    group.sections().map(|index| file.section_by_index(index).unwrap().name().unwrap().to_string()).collect()
+}
+
 #[test]
 fn linkers_for_windows_keep_one_definition() {
     let cc = ["x86_64-w64-mingw32-gcc"];
     for triple in [triple!("x86_64-pc-windows-gnu"), triple!("x86_64-pc-windows-msvc")] {
         let objects = [object(&triple, "first", true).unwrap(), object(&triple, "second", false).unwrap()];
+        // GNU's linker accepts tables of code that it discards, others do not.
+        assert_eq!(group(&objects[0], "step"), [".rdata.step"]);
+        assert_eq!(group(&objects[0], "shared"), [".text$shared", ".pdata$shared", ".xdata$shared", "kingpost_traps"]);
         if let Some(text) = output(&cc, &[], WINDOWS, &objects, Some("wine")) {
             assert_eq!(text, "10 20 30 1 1 2 1", "{triple}");
         }
