@@ -39,6 +39,7 @@ impl Format for Coff {
     fn field(&self, field: Field, architecture: Architecture) -> Option<RelocationFlags> {
         let x86 = architecture == Architecture::X86_64;
         let typ = match field {
+            Field::Pointer4 => return None,
             Field::Absolute8 if x86 => pe::IMAGE_REL_AMD64_ADDR64,
             Field::Absolute4 if x86 => pe::IMAGE_REL_AMD64_SECREL,
             Field::Relative4 if x86 => pe::IMAGE_REL_AMD64_REL32,

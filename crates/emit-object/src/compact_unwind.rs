@@ -6,25 +6,45 @@
 use crate::eh_frame::registers;
 use crate::error::ObjectError;
 use crate::format::{Field, Table};
-use crate::writer::Writer;
+use crate::writer::{Handlers, Writer};
 use kingpost_codegen::DwarfRegisters;
 use kingpost_mach::{FunctionView, ModuleBuffer, UnwindOp};
 use object::Architecture;
 
 /// Bytes of an entry: address, length, encoding, personality routine, handlers.
 const ENTRY_BYTES: usize = 32;
+/// Offsets of its fields for a function with handlers.
+const ROUTINE: u64 = 16;
+const HANDLERS: u64 = 24;
+/// Bits that are set for all functions with handlers.
+const HAS_HANDLERS: u32 = 0x4000_0000;
 
 impl Writer<'_> {
-    /// Adds `__compact_unwind`.
-    pub(crate) fn compact_unwind(&mut self, module: &ModuleBuffer) -> Result<(), ObjectError> {
+    /// Adds `__compact_unwind`. `handlers` has the offset of the handlers of each function in `__gcc_except_tab`.
+    pub(crate) fn compact_unwind(
+        &mut self,
+        module: &ModuleBuffer,
+        handlers: &[Option<u64>],
+    ) -> Result<(), ObjectError> {
         let section = self.add_table(Table::CompactUnwind);
         for (index, f) in module.functions().enumerate() {
+            let mut encoding = encoding(&f, self.architecture);
+            let of_function =
+                handlers.get(index).copied().flatten().filter(|_| encoding != elsewhere(self.architecture));
+            if of_function.is_some() {
+                encoding |= HAS_HANDLERS;
+            }
             let mut entry = [0; ENTRY_BYTES];
             entry[8..12].copy_from_slice(&(f.code.len() as u32).to_le_bytes());
-            entry[12..16].copy_from_slice(&encoding(&f, self.architecture).to_le_bytes());
+            entry[12..16].copy_from_slice(&encoding.to_le_bytes());
             let at = self.append(section, &entry, 8)?;
             let (symbol, start) = self.place(index);
             self.address(section, at, symbol, start, Field::Absolute8)?;
+            if let (Some(offset), Some(Handlers { table, routine, .. })) = (of_function, self.handlers) {
+                self.address(section, at + ROUTINE, routine, 0, Field::Absolute8)?;
+                let (symbol, start) = self.place_of(table, offset);
+                self.address(section, at + HANDLERS, symbol, start, Field::Absolute8)?;
+            }
         }
         Ok(())
     }
@@ -37,17 +57,14 @@ fn encoding(f: &FunctionView<'_>, architecture: Architecture) -> u32 {
         // Without a frame: the stack pointer is 8 bytes below the caller's on x86-64.
         return if x86 { 0x0201_0000 } else { 0x0200_0000 };
     }
-    match Frame::of(f, registers(architecture)) {
-        Some(frame) if x86 => frame.of_x86_64().unwrap_or(0x0400_0000),
-        Some(frame) => frame.of_aarch64().unwrap_or(0x0300_0000),
-        None => {
-            if x86 {
-                0x0400_0000
-            } else {
-                0x0300_0000
-            }
-        }
-    }
+    let frame = Frame::of(f, registers(architecture));
+    let word = frame.and_then(|frame| if x86 { frame.of_x86_64() } else { frame.of_aarch64() });
+    word.unwrap_or(elsewhere(architecture))
+}
+
+/// Returns the word that refers to `__eh_frame`, which has the handlers as well.
+fn elsewhere(architecture: Architecture) -> u32 {
+    if architecture == Architecture::X86_64 { 0x0400_0000 } else { 0x0300_0000 }
 }
 
 /// A frame with a frame pointer at the link, 16 bytes below the CFA.

@@ -42,7 +42,7 @@ impl Format for Elf {
             (_, Field::Absolute8) => elf::R_AARCH64_ABS64,
             (_, Field::Absolute4) => elf::R_AARCH64_ABS32,
             (_, Field::Relative4) => elf::R_AARCH64_PREL32,
-            (_, Field::Image4) => return None,
+            (_, Field::Image4 | Field::Pointer4) => return None,
         };
         Some(RelocationFlags::Elf { r_type })
     }

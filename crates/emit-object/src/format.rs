@@ -83,6 +83,8 @@ pub(crate) enum Field {
     Absolute4,
     /// Distance from the field.
     Relative4,
+    /// Distance from the field to the linker's pointer to a symbol (Mach-O).
+    Pointer4,
     /// Distance from the start of the linked image (COFF).
     Image4,
 }

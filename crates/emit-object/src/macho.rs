@@ -57,6 +57,8 @@ impl Format for MachO {
             Field::Absolute8 => Some(unsigned(architecture, 3)),
             // The writer adds the other half of the difference.
             Field::Relative4 => Some(unsigned(architecture, 2)),
+            Field::Pointer4 if architecture == Architecture::X86_64 => Some(relative(macho::X86_64_RELOC_GOT)),
+            Field::Pointer4 => Some(relative(macho::ARM64_RELOC_POINTER_TO_GOT)),
             Field::Absolute4 | Field::Image4 => None,
         }
     }

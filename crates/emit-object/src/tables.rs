@@ -10,7 +10,7 @@ use crate::format::{Field, Table};
 use crate::function_tables::FunctionTable;
 use crate::names::plain_name;
 use crate::relocated::Relocated;
-use crate::writer::{TableGroup, Writer, undefined};
+use crate::writer::{Handlers, TableGroup, Writer, undefined};
 use crate::{eh_frame, elf, property_note};
 use gimli::constants::DW_EH_PE_pcrel;
 use gimli::write::{Address, RelocationTarget, Sections};
@@ -26,21 +26,18 @@ impl Writer<'_> {
         match self.object.format() {
             BinaryFormat::Coff => self.pdata(module, personality),
             BinaryFormat::MachO if !module.is_empty() => {
-                self.eh_frame(module, personality)?;
-                self.compact_unwind(module)
+                let handlers = self.eh_frame(module, personality)?;
+                self.compact_unwind(module, &handlers)
             }
-            _ => self.eh_frame(module, personality),
+            _ => self.eh_frame(module, personality).map(|_| ()),
         }
     }
 
     /// Adds `.eh_frame`, and `.gcc_except_table` if there is a personality routine and a function with handlers for
-    /// it.
-    fn eh_frame(&mut self, module: &ModuleBuffer, personality: Option<&str>) -> Result<(), ObjectError> {
+    /// it. Returns the offset of the handlers of each function in that table.
+    fn eh_frame(&mut self, module: &ModuleBuffer, personality: Option<&str>) -> Result<Vec<Option<u64>>, ObjectError> {
         if module.is_empty() {
-            return Ok(());
-        }
-        if personality.is_some() && self.object.format() == BinaryFormat::MachO {
-            return Err(self.unsupported("a personality routine"));
+            return Ok(Vec::new());
         }
         let mut handlers = Vec::new();
         if let Some(personality) = personality {
@@ -52,19 +49,25 @@ impl Writer<'_> {
         }
         let frame = eh_frame::write(module, self.architecture, &handlers).map_err(ObjectError::format)?;
         let section = self.add_table(Table::EhFrame);
-        self.fill(section, frame, &HashMap::new())
+        self.fill(section, frame, &HashMap::new())?;
+        Ok(handlers)
     }
 
-    /// Adds `.gcc_except_table`, and a pointer to the personality routine, which may be in a shared library.
+    /// Adds `.gcc_except_table`, and a pointer to the personality routine, which may be in a shared library. Linkers of
+    /// Mach-O make the pointer.
     fn except_table(&mut self, table: &ExceptTable, personality: &str) -> Result<(), ObjectError> {
         let section = self.add_table(Table::Handlers);
         self.append(section, &table.bytes, 4)?;
-        self.handlers.table = Some(self.object.section_symbol(section));
-        let data = self.object.section_id(StandardSection::Data);
-        let offset = self.append(data, &[0; 8], 8)?;
+        self.place_of(section, 0);
         let routine = self.symbol(&SymbolName::named(personality))?;
-        self.address(data, offset, routine, 0, Field::Absolute8)?;
-        self.handlers.personality = Some((self.object.section_symbol(data), offset as i64));
+        let mut pointer = None;
+        if self.format.field(Field::Pointer4, self.architecture).is_none() {
+            let data = self.object.section_id(StandardSection::Data);
+            let offset = self.append(data, &[0; 8], 8)?;
+            self.address(data, offset, routine, 0, Field::Absolute8)?;
+            pointer = Some((self.object.section_symbol(data), offset as i64));
+        }
+        self.handlers = Some(Handlers { table: section, routine, pointer });
         Ok(())
     }
 
@@ -134,10 +137,7 @@ impl Writer<'_> {
     /// Returns the place of a function: a symbol and an offset from it.
     pub(crate) fn place(&mut self, function: usize) -> (SymbolId, i64) {
         let (section, start) = self.starts[function];
-        if self.object.format() == BinaryFormat::MachO {
-            return (self.label(section, start), 0);
-        }
-        self.place_in_section(function)
+        self.place_of(section, start)
     }
 
     /// Returns the place of a function in its section. Debug information of Mach-O has such places, because `dsymutil`
@@ -146,6 +146,14 @@ impl Writer<'_> {
     fn place_in_section(&mut self, function: usize) -> (SymbolId, i64) {
         let (section, start) = self.starts[function];
         (self.object.section_symbol(section), start as i64)
+    }
+
+    /// Returns a place in a section: a symbol and an offset from it.
+    pub(crate) fn place_of(&mut self, section: SectionId, offset: u64) -> (SymbolId, i64) {
+        match self.object.format() {
+            BinaryFormat::MachO => (self.label(section, offset), 0),
+            _ => (self.object.section_symbol(section), offset as i64),
+        }
     }
 
     /// Returns a local symbol at a place, for formats whose relocations do not refer to sections.
@@ -188,18 +196,21 @@ impl Writer<'_> {
                 (4, None) => Field::Absolute4,
                 (size, _) => return Err(ObjectError::Format(format!("a relocation of {size} bytes"))),
             };
-            let (symbol, addend) = match reloc.target {
-                RelocationTarget::Symbol(symbol) => match (symbol, self.handlers.table, self.handlers.personality) {
-                    (eh_frame::EXCEPT_TABLE, Some(table), _) => (table, reloc.addend),
-                    (eh_frame::PERSONALITY, _, Some((data, offset))) => (data, reloc.addend + offset),
-                    _ => {
-                        let is_debug = !sections.is_empty();
-                        let (function, start) =
-                            if is_debug { self.place_in_section(symbol) } else { self.place(symbol) };
-                        (function, reloc.addend + start)
-                    }
+            let (symbol, addend, field) = match (reloc.target, self.handlers) {
+                (RelocationTarget::Symbol(eh_frame::EXCEPT_TABLE), Some(Handlers { table, .. })) => {
+                    let (symbol, start) = self.place_of(table, reloc.addend as u64);
+                    (symbol, start, field)
+                }
+                (RelocationTarget::Symbol(eh_frame::PERSONALITY), Some(handlers)) => match handlers.pointer {
+                    Some((data, offset)) => (data, reloc.addend + offset, field),
+                    None => (handlers.routine, reloc.addend, Field::Pointer4),
                 },
-                RelocationTarget::Section(id) => (sections[&id], reloc.addend),
+                (RelocationTarget::Symbol(function), _) => {
+                    let is_debug = !sections.is_empty();
+                    let (symbol, start) = if is_debug { self.place_in_section(function) } else { self.place(function) };
+                    (symbol, reloc.addend + start, field)
+                }
+                (RelocationTarget::Section(id), _) => (sections[&id], reloc.addend, field),
             };
             self.address(section, reloc.offset as u64, symbol, addend, field)?;
         }

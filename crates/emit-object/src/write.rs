@@ -21,7 +21,8 @@ use target_lexicon::Triple;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ObjectOptions {
-    /// Whether to write the tables by which unwinders find callers: `.eh_frame`, on Windows `.pdata` and `.xdata`.
+    /// Whether to write the tables by which unwinders find callers: `.eh_frame`, on Windows `.pdata` and `.xdata`, on
+    /// macOS also `__compact_unwind`.
     pub unwind_info: bool,
     /// Whether to write `.debug_line` and the sections that belong to it, if there are source locations or labeled
     /// values.
@@ -39,9 +40,9 @@ pub struct ObjectOptions {
     /// [`ObjectModule`](crate::ObjectModule) the [description](kingpost_codegen::Compiler::description) of its
     /// compiler. If it is empty, the object has no such section.
     pub comment: Option<String>,
-    /// Personality routine. If it is set, `.gcc_except_table` is written with `.eh_frame`. Exceptions of other
-    /// languages then reach handlers of every tag, which this routine finds (`__gxx_personality_v0`,
-    /// `rust_eh_personality`).
+    /// Personality routine, by the name that C knows. If it is set, `.gcc_except_table` is written with the tables by
+    /// which unwinders find callers. Exceptions of other languages then reach handlers of every tag, which this routine
+    /// finds (`__gxx_personality_v0`, `rust_eh_personality`; with MinGW, `__gxx_personality_seh0`).
     pub personality: Option<String>,
 }
 

@@ -59,16 +59,20 @@ pub(crate) struct Writer<'a> {
     once: Vec<(usize, ComdatId)>,
     /// The data objects that linkers keep once, with their sections.
     data_once: Vec<(usize, SectionId)>,
-    pub(crate) handlers: Handlers,
+    /// The tables for unwinders of other languages, if there are any.
+    pub(crate) handlers: Option<Handlers>,
 }
 
-/// Places of the tables for unwinders of other languages, if there are such tables.
-#[derive(Clone, Copy, Default, Debug)]
+/// The tables for unwinders of other languages.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Handlers {
     /// The section `.gcc_except_table`.
-    pub(crate) table: Option<SymbolId>,
-    /// A section, and the offset of the pointer to the personality routine in it.
-    pub(crate) personality: Option<(SymbolId, i64)>,
+    pub(crate) table: SectionId,
+    /// The personality routine.
+    pub(crate) routine: SymbolId,
+    /// A section and the offset of the pointer to the routine in it, in formats whose linkers make no such pointer for
+    /// tables.
+    pub(crate) pointer: Option<(SymbolId, i64)>,
 }
 
 /// Functions whose tables are in the same sections.
@@ -114,7 +118,7 @@ impl<'a> Writer<'a> {
             starts: Vec::new(),
             once: Vec::new(),
             data_once: Vec::new(),
-            handlers: Handlers::default(),
+            handlers: None,
         })
     }
 

@@ -96,7 +96,7 @@ fn run(triple: &str, cxx: &str, options: &[&str], emulator: Option<&str>) {
     for &(name, _) in ALLOCATORS {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        std::fs::write(at("handlers.o"), object(triple, name)).unwrap();
+        std::fs::write(at("handlers.o"), object(triple, name, |_| ())).unwrap();
         // Numbers of this type have 64 bits on every system.
         let program = include_str!("exceptions.cpp").replace("long", "long long");
         std::fs::write(at("main.cpp"), program).unwrap();
@@ -113,12 +113,14 @@ fn run(triple: &str, cxx: &str, options: &[&str], emulator: Option<&str>) {
     }
 }
 
-fn object(triple: &str, allocator: &str) -> Vec<u8> {
+/// Returns an object of the functions. `change` changes the settings.
+pub(crate) fn object(triple: &str, allocator: &str, change: impl FnOnce(&mut Settings)) -> Vec<u8> {
     let triple: Triple = triple.parse().unwrap();
     let settings = Settings::default().with(|settings| {
         settings.regalloc_algorithm = allocator.into();
         settings.verify_each = true;
         settings.is_pic = true;
+        change(settings);
     });
     let compiler = Compiler::new(&triple, settings, &[]).unwrap();
     let text = FUNCTIONS.replace("OWN", &compiler.call_conv().to_string());

@@ -1,5 +1,6 @@
 //! Links Mach-O objects with LLVM's linker, reads them with its tools, and runs the images in a loader of ours: the
-//! image for x86-64 in a process of this machine, and the image for AArch64 under the emulator.
+//! image for x86-64 in a process of this machine, and the image for AArch64 under the emulator. The parts that find
+//! linkers and make loaders are for other tests of Mach-O as well.
 
 use kingpost_codegen::module::{DataDescription, DataKind, Linkage, Module};
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
@@ -13,32 +14,35 @@ use target_lexicon::Triple;
 const FUNCTIONS: &str = include_str!("macho.clif");
 const LINKERS: [&str; 2] = ["ld64.lld", "ld64.lld-14"];
 /// The system library as the linker sees it.
-const SYSTEM: &str = "--- !tapi-tbd
+pub(crate) const SYSTEM: &str = "--- !tapi-tbd
 tbd-version: 4
 targets: [ x86_64-macos, arm64-macos ]
 install-name: '/usr/lib/libSystem.B.dylib'
 exports:
   - targets: [ x86_64-macos, arm64-macos ]
-    symbols: [ _add_10, _from_c, _of_many, _fill, ___divti3, _strlen, __tlv_bootstrap, dyld_stub_binder ]
+    symbols: [ _add_10, _from_c, _of_many, _fill, ___divti3, _strlen, __tlv_bootstrap, dyld_stub_binder,
+               ___cxa_begin_catch, ___cxa_end_catch, ___gxx_personality_v0 ]
 ...
 ";
 
 /// A machine, and the commands that compile the loader for it and run it.
-struct Machine {
-    triple: &'static str,
+pub(crate) struct Machine {
+    pub(crate) triple: &'static str,
     arch: &'static str,
     cc: &'static str,
+    pub(crate) cxx: &'static str,
     link: &'static [&'static str],
     run: &'static [&'static str],
     /// Words that describe frames: with the link only, and with saved registers.
     frames: &'static [&'static str],
 }
 
-const MACHINES: [Machine; 2] = [
+pub(crate) const MACHINES: [Machine; 2] = [
     Machine {
         triple: "x86_64-apple-darwin",
         arch: "x86_64",
         cc: "cc",
+        cxx: "g++",
         link: &[],
         run: &[],
         frames: &["0x01000000", "0x01010001"],
@@ -47,6 +51,7 @@ const MACHINES: [Machine; 2] = [
         triple: "aarch64-apple-darwin",
         arch: "arm64",
         cc: "aarch64-linux-gnu-gcc",
+        cxx: "aarch64-linux-gnu-g++",
         link: &["-static"],
         run: &["qemu-aarch64"],
         frames: &["0x04000000", "0x04000001"],
@@ -58,9 +63,9 @@ fn is_here(tool: &str) -> bool {
 }
 
 /// Returns the linker, or `None` with a message if a tool is not installed.
-fn linker(machine: &Machine) -> Option<&'static str> {
+pub(crate) fn linker(machine: &Machine) -> Option<&'static str> {
     let linker = LINKERS.into_iter().find(|linker| is_here(linker));
-    let others = [machine.cc, "llvm-objdump", "llvm-dwarfdump"];
+    let others = [machine.cc, machine.cxx, "llvm-objdump", "llvm-dwarfdump"];
     let missing = others.iter().chain(machine.run).copied().find(|tool| !is_here(tool));
     let can_run = cfg!(target_os = "linux") && (cfg!(target_arch = "x86_64") || !machine.run.is_empty());
     if linker.is_none() || missing.is_some() || !can_run {
@@ -71,12 +76,49 @@ fn linker(machine: &Machine) -> Option<&'static str> {
     linker
 }
 
-fn run(command: &mut Command) -> String {
+pub(crate) fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && error.is_empty(), "{command:?}: {:?}\n{said}{error}", output.status);
     said
+}
+
+impl Machine {
+    /// Makes the program `loader` of a folder from a source, which includes `macho_image.h`, and `others`.
+    pub(crate) fn loader(&self, folder: &Path, compiler: &str, source: &str, others: &[&str]) {
+        for (name, text) in
+            [("macho_image.c", include_str!("macho_image.c")), ("macho_image.h", include_str!("macho_image.h"))]
+        {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+        run(Command::new(self.cc).current_dir(folder).args(["-O1", "-w", "-c", "macho_image.c"]));
+        let mut link = Command::new(compiler);
+        link.current_dir(folder).args(["-O1", "-w"]).args(self.link).args(others);
+        run(link.args([source, "macho_image.o", "-o", "loader"]));
+    }
+
+    /// Returns the command that makes a dynamic library.
+    pub(crate) fn link(&self, linker: &str, folder: &Path) -> Command {
+        std::fs::write(folder.join("libSystem.tbd"), SYSTEM).unwrap();
+        let mut link = Command::new(linker);
+        link.current_dir(folder).args(["-arch", self.arch, "-platform_version", "macos", "11.0", "11.0", "-dylib"]);
+        link.arg("libSystem.tbd");
+        link
+    }
+
+    /// Runs `loader` of a folder on the library `image`.
+    pub(crate) fn run(&self, folder: &Path) {
+        let mut load = match self.run {
+            [] => Command::new(folder.join("loader")),
+            [emulator, ..] => {
+                let mut load = Command::new(emulator);
+                load.arg(folder.join("loader"));
+                load
+            }
+        };
+        run(load.arg(folder.join("image")));
+    }
 }
 
 fn object(triple: &Triple, allocator: &str, compact: bool, options: ObjectOptions) -> Vec<u8> {
@@ -137,20 +179,10 @@ fn check(machine: &Machine) {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     std::fs::write(at("loader.c"), include_str!("macho_loader.c")).unwrap();
-    std::fs::write(at("libSystem.tbd"), SYSTEM).unwrap();
-    run(Command::new(machine.cc)
-        .args(["-O1", "-w"])
-        .args(machine.link)
-        .arg(at("loader.c"))
-        .arg("-o")
-        .arg(at("loader")));
-    let link = || {
-        let mut link = Command::new(linker);
-        link.args(["-arch", machine.arch, "-platform_version", "macos", "11.0", "11.0", "-dylib", "-o"]);
-        link
-    };
+    machine.loader(folder.path(), machine.cc, "loader.c", &[]);
+    let link = || machine.link(linker, folder.path());
     std::fs::write(at("host.o"), library(&triple)).unwrap();
-    run(link().arg(at("host.dylib")).args([at("host.o"), at("libSystem.tbd")]));
+    run(link().args(["host.o", "-o", "host.dylib"]));
     let mut words = BTreeSet::new();
     for (index, (allocator, _)) in ALLOCATORS.iter().enumerate() {
         let options = ObjectOptions::default().with(|options| options.trap_table = true);
@@ -161,20 +193,11 @@ fn check(machine: &Machine) {
         );
         read(&at("o.o"), index == 0);
         let strip: &[&str] = if index == 0 { &["-dead_strip"] } else { &[] };
-        let inputs = ["o.o", "host.dylib", "libSystem.tbd"].map(at);
-        run(link().arg(at("image")).args(strip).args(inputs));
+        run(link().args(strip).args(["o.o", "host.dylib", "-o", "image"]));
         let frames = run(Command::new("llvm-objdump").args(["--macho", "--unwind-info"]).arg(at("image")));
         let link_only = machine.frames[0];
         assert!(frames.contains(&format!("]: {link_only}")), "no {link_only}: {frames}");
-        let mut load = match machine.run {
-            [] => Command::new(at("loader")),
-            [emulator, ..] => {
-                let mut load = Command::new(emulator);
-                load.arg(at("loader"));
-                load
-            }
-        };
-        run(load.arg(at("image")));
+        machine.run(folder.path());
     }
     let missing: Vec<_> = machine.frames.iter().filter(|word| !words.contains(**word)).collect();
     assert!(missing.is_empty(), "no {missing:?}: {words:?}");

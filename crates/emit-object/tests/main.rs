@@ -11,6 +11,7 @@ mod hardening;
 mod link;
 mod literals;
 mod macho;
+mod macho_exceptions;
 mod mapping_symbols;
 mod placement;
 mod symbols;
