@@ -14,6 +14,8 @@ const END: u8 = 0xe4;
 /// Largest number of words that a record describes, and that one without codes describes.
 const MAX_WORDS: u32 = 1 << 18;
 const MAX_PACKED_WORDS: u32 = 1 << 11;
+/// The flag X in the first word of a record: a routine for exceptions follows.
+const HANDLES_EXCEPTIONS: u32 = 1 << 20;
 /// Largest numbers in the first word of a record; larger ones need a second word.
 const MAX_SHORT: usize = 31;
 
@@ -27,7 +29,7 @@ struct Epilogue {
 ///
 /// # Errors
 /// If codes do not describe a construct of the function, which the error names.
-pub(crate) fn unwinding(f: &FunctionView<'_>) -> Result<Option<WindowsUnwinding>, &'static str> {
+pub(crate) fn unwinding(f: &FunctionView<'_>, has_handlers: bool) -> Result<Option<WindowsUnwinding>, &'static str> {
     if f.unwind.is_empty() {
         return Ok(None);
     }
@@ -47,10 +49,12 @@ pub(crate) fn unwinding(f: &FunctionView<'_>) -> Result<Option<WindowsUnwinding>
         let start = codes.add(&epilogue(f, words.clone())?);
         epilogues.push(Epilogue { words, codes: start });
     }
-    if let Some(word) = packed(&prologue, &epilogues, length, &codes) {
+    // A word cannot refer to handlers.
+    if !has_handlers && let Some(word) = packed(&prologue, &epilogues, length, &codes) {
         return Ok(Some(WindowsUnwinding::Packed(word)));
     }
-    record(length, codes, &epilogues).map(|record| Some(WindowsUnwinding::Record(record)))
+    let flags = if has_handlers { HANDLES_EXCEPTIONS } else { 0 };
+    record(length, flags, codes, &epilogues).map(|record| Some(WindowsUnwinding::Record(record)))
 }
 
 /// Returns the word for a function with one epilogue at its end, whose frame is reserved and linked by `stp` and `mov`.
@@ -66,7 +70,7 @@ fn packed(prologue: &[Vec<u8>], epilogues: &[Epilogue], length: u32, codes: &Cod
 }
 
 /// Returns the contents of `.xdata`.
-fn record(length: u32, codes: Codes, epilogues: &[Epilogue]) -> Result<Vec<u8>, &'static str> {
+fn record(length: u32, flags: u32, codes: Codes, epilogues: &[Epilogue]) -> Result<Vec<u8>, &'static str> {
     let mut bytes = codes.bytes;
     bytes.resize(bytes.len().next_multiple_of(4), NOP);
     let code_words = bytes.len() / 4;
@@ -82,7 +86,8 @@ fn record(length: u32, codes: Codes, epilogues: &[Epilogue]) -> Result<Vec<u8>, 
     let count = single.unwrap_or(epilogues.len());
     let mut out = Vec::with_capacity(bytes.len() + 8 + 4 * epilogues.len());
     let is_short = count <= MAX_SHORT && code_words <= MAX_SHORT && (count, code_words) != (0, 0);
-    let (first, second) = (length | u32::from(single.is_some()) << 21, count as u32 | (code_words as u32) << 16);
+    let (first, second) =
+        (length | flags | u32::from(single.is_some()) << 21, count as u32 | (code_words as u32) << 16);
     if is_short {
         out.extend((first | (count as u32) << 22 | (code_words as u32) << 27).to_le_bytes());
     } else if single.is_some() {

@@ -10,11 +10,15 @@ use kingpost_mach::{FunctionView, UnwindOp};
 /// Largest allocation that is described in one code of 16 bits, in bytes.
 const MAX_SMALL: u32 = 128;
 
+/// Flags in the first byte: a routine for exceptions, and a routine for unwinding.
+const HANDLES_EXCEPTIONS: u8 = 1 << 3;
+const HANDLES_UNWINDING: u8 = 2 << 3;
+
 /// Returns the `UNWIND_INFO` of a function; `None` if it has no frame.
 ///
 /// # Errors
 /// If the format does not describe a construct of the prologue, which the error names.
-pub(crate) fn unwind_info(f: &FunctionView<'_>) -> Result<Option<Vec<u8>>, &'static str> {
+pub(crate) fn unwind_info(f: &FunctionView<'_>, has_handlers: bool) -> Result<Option<Vec<u8>>, &'static str> {
     if f.unwind.is_empty() {
         return Ok(None);
     }
@@ -57,8 +61,9 @@ pub(crate) fn unwind_info(f: &FunctionView<'_>) -> Result<Option<Vec<u8>>, &'sta
     }
     let count: usize = codes.iter().map(|(_, code)| 1 + code.operands.len()).sum();
     let count = u8::try_from(count).map_err(|_| "a prologue of more than 255 codes")?;
-    // Version 1, no flags, no frame register.
-    let mut out = vec![1, end, count, 0];
+    let flags = if has_handlers { HANDLES_EXCEPTIONS | HANDLES_UNWINDING } else { 0 };
+    // Version 1, no frame register.
+    let mut out = vec![1 | flags, end, count, 0];
     for (offset, code) in codes.iter().rev() {
         out.extend([*offset, code.operation | code.info << 4]);
         out.extend(code.operands.iter().flat_map(|word| word.to_le_bytes()));

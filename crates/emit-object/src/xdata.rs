@@ -1,8 +1,8 @@
 //! The sections `.pdata` and `.xdata` for Windows: a record for each function with a frame, and the description of the frame
 //! that it refers to (Microsoft, "x64 exception handling", struct `RUNTIME_FUNCTION`, and "ARM64 exception handling").
 //!
-//! On x86-64 the description of a function with handlers for a personality routine is followed by the address of that
-//! routine and by the handlers, in the form of `.gcc_except_table`, where MinGW's routines expect them.
+//! The description of a function with handlers for a personality routine is followed by the address of that routine and by
+//! the handlers, in the form of `.gcc_except_table`, where MinGW's routines expect them.
 
 use crate::error::ObjectError;
 use crate::except_table::handlers_of;
@@ -15,23 +15,17 @@ use object::write::SectionId;
 use object::{Architecture, SectionKind};
 use std::collections::HashMap;
 
-/// Flags in the first byte of a description: a routine for exceptions, and a routine for unwinding.
-const HANDLES_EXCEPTIONS: u8 = 1 << 3;
-const HANDLES_UNWINDING: u8 = 2 << 3;
-
 impl Writer<'_> {
     /// Adds `.pdata` and `.xdata`.
     ///
     /// # Errors
-    /// If there is a personality routine on AArch64, or a function whose frame the records cannot describe.
+    /// If there is a function whose frame the records cannot describe.
     pub(crate) fn pdata(&mut self, module: &ModuleBuffer, personality: Option<&str>) -> Result<(), ObjectError> {
-        if personality.is_some() && self.architecture != Architecture::X86_64 {
-            return Err(self.unsupported("a personality routine"));
-        }
         let mut sections = HashMap::new();
         for (index, f) in module.functions().enumerate() {
             let name = || symbol_name(&f.function.head.name, self.triple);
-            let info = windows_unwinding(self.triple.architecture, &f)
+            let handlers = personality.and_then(|routine| Some((routine, handlers_of(&f)?)));
+            let info = windows_unwinding(self.triple.architecture, &f, handlers.is_some())
                 .map_err(|what| self.unsupported(format!("function `{}`: {what} with unwind information", name())))?;
             let Some(info) = info else { continue };
             let code = self.starts[index].0;
@@ -45,11 +39,7 @@ impl Writer<'_> {
             let mut record = vec![0; 4 * fields.len() + 4];
             match info {
                 WindowsUnwinding::Packed(word) => record[4..].copy_from_slice(&word.to_le_bytes()),
-                WindowsUnwinding::Record(mut info) => {
-                    let handlers = personality.and_then(|routine| Some((routine, handlers_of(&f)?)));
-                    if handlers.is_some() {
-                        info[0] |= HANDLES_EXCEPTIONS | HANDLES_UNWINDING;
-                    }
+                WindowsUnwinding::Record(info) => {
                     let at = self.append(xdata, &info, 4)?;
                     fields.push((self.object.section_symbol(xdata), at as i64));
                     if let Some((routine, handlers)) = handlers {

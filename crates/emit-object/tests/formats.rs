@@ -73,12 +73,7 @@ fn data_that_a_format_lacks_is_refused() {
 fn code_that_a_format_lacks_is_refused() {
     let plain = "function %f() { block0: return }";
     let options = ObjectOptions::default;
-    let personality = || options().with(|options| options.personality = Some("p".into()));
-    let call = "function %f(i64) -> i64 { fn0 = %g(i64) -> i64 block0(v0: i64): v1 = call fn0(v0) return v1 }";
     for triple in [WINDOWS, WINDOWS_ARM64, MAC, "x86_64-apple-darwin"] {
-        if triple == WINDOWS_ARM64 {
-            refused(of_text(triple, &[], call, personality()), &["personality", triple]);
-        }
         refused(of_text(triple, &[("is_pic", "false")], plain, options()), &["is_pic"]);
         refused(of_text(triple, &[("tls_model", "elf_gd")], plain, options()), &["tls_model"]);
     }

@@ -1,25 +1,11 @@
-// Maps a linked PE image for Windows on AArch64, relocates it, binds its imports to functions of this program, calls its
-// functions, and unwinds their frames by the records of the image: at calls, and at each instruction of prologues and
-// epilogues.
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdint.h>
+// Loads a linked PE image for Windows on AArch64, binds its imports to functions of this program, calls its functions,
+// throws through them, and unwinds their frames by the records of the image: at calls, and at each instruction of
+// prologues and epilogues.
+#include "pe_image.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-enum { EXPORTS, IMPORTS, RESOURCES, EXCEPTIONS, SECURITY, RELOCATIONS, TLS = 9 };
-
-struct directory { uint32_t rva, size; };
-struct section { char name[8]; uint32_t size, rva, raw_size, raw, unused[3], flags; };
-struct runtime_function { uint32_t begin, data; };
-struct context { uint64_t x[31], sp, pc, d[32]; };
-
-static uint8_t *image;
-static uint32_t image_size;
-static struct directory *directories;
 static int bad;
 
 static int64_t from_c_calls;
@@ -46,16 +32,40 @@ static int print(char *to, const char *format, uint64_t a, int64_t b, uint64_t c
 }
 extern __int128 __divti3(__int128, __int128);
 int64_t walk(void);
+int64_t throws(int64_t);
 
-static void fail(const char *what, const char *which) {
-    printf("%s %s\n", what, which);
-    exit(1);
+static uint64_t leb(const uint8_t **at) {
+    uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+        uint8_t byte = *(*at)++;
+        value |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128) return value;
+    }
 }
 
-static void *import(const char *name) {
+// Finds the handler of a call in a table, as a personality routine does. Returns its offset in the function; 0 if there
+// is none.
+static uint64_t find_handler(const uint8_t *table, uint64_t call) {
+    // The encodings: no other start, four bytes for each type, and numbers of variable length for calls.
+    if (table[0] != 0xff || table[1] != 3) fail("unexpected encodings", "of handlers");
+    table += 2;
+    leb(&table);
+    if (*table++ != 1) fail("unexpected encoding", "of calls");
+    uint64_t size = leb(&table);
+    for (const uint8_t *end = table + size; table < end;) {
+        uint64_t start = leb(&table), length = leb(&table), handler = leb(&table), action = leb(&table);
+        if (start <= call && call < start + length) {
+            if (!handler != !action) fail("a handler", "without action");
+            return handler;
+        }
+    }
+    return 0;
+}
+
+void *import(const char *name) {
     static const struct { const char *name; void *address; } known[] = {
         { "pages", pages }, { "double_of", double_of }, { "spoils", spoils }, { "sprintf", print },
-        { "__divti3", __divti3 }, { "walk", walk },
+        { "__divti3", __divti3 }, { "walk", walk }, { "throws", throws }, { "__gxx_personality_seh0", find_handler },
     };
     for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(known[i].name, name)) return known[i].address;
@@ -63,153 +73,10 @@ static void *import(const char *name) {
     return NULL;
 }
 
-#define AT(type, rva) ((type *)(image + (rva)))
-
-static void relocate(int64_t distance) {
-    uint32_t at = directories[RELOCATIONS].rva, end = at + directories[RELOCATIONS].size;
-    while (at < end) {
-        uint32_t page = *AT(uint32_t, at), size = *AT(uint32_t, at + 4);
-        for (uint32_t i = 8; i < size; i += 2) {
-            uint16_t entry = *AT(uint16_t, at + i);
-            if (entry >> 12 == 10) *AT(uint64_t, page + (entry & 0xfff)) += distance;
-            else if (entry >> 12) fail("unknown relocation", "");
-        }
-        at += size;
-    }
-}
-
-static void bind(void) {
-    if (!directories[IMPORTS].rva) return;
-    for (uint32_t *library = AT(uint32_t, directories[IMPORTS].rva); library[3]; library += 5) {
-        uint64_t *names = AT(uint64_t, library[0]), *addresses = AT(uint64_t, library[4]);
-        for (; *names; names++) *addresses++ = (uint64_t)import(AT(char, *names + 2));
-    }
-}
-
-static void load(const char *path) {
-    int fd = open(path, O_RDONLY);
-    off_t size = lseek(fd, 0, SEEK_END);
-    uint8_t *file = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (file == MAP_FAILED || memcmp(file, "MZ", 2)) fail("no image", path);
-    uint8_t *headers = file + *(uint32_t *)(file + 0x3c);
-    if (*(uint16_t *)(headers + 4) != 0xaa64) fail("not of this machine:", path);
-    uint8_t *optional = headers + 24;
-    image_size = *(uint32_t *)(optional + 56);
-    image = mmap(NULL, image_size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct section *section = (struct section *)(optional + *(uint16_t *)(headers + 20));
-    for (int i = *(uint16_t *)(headers + 6); i; i--, section++)
-        memcpy(image + section->rva, file + section->raw, section->raw_size < section->size ? section->raw_size : section->size);
-    directories = (struct directory *)(optional + 112);
-    relocate((int64_t)image - *(int64_t *)(optional + 24));
-    bind();
-    __builtin___clear_cache((char *)image, (char *)image + image_size);
-}
-
-static void *defined(const char *name) {
-    uint32_t *exports = AT(uint32_t, directories[EXPORTS].rva);
-    for (uint32_t i = 0; i < exports[6]; i++)
-        if (!strcmp(AT(char, AT(uint32_t, exports[8])[i]), name))
-            return image + AT(uint32_t, exports[7])[AT(uint16_t, exports[9])[i]];
-    fail("undefined", name);
-    return NULL;
-}
-
 static void check(const char *name, int64_t got, int64_t want) {
     if (got == want) return;
     printf("%s: %lld, expected %lld\n", name, (long long)got, (long long)want);
     bad = 1;
-}
-
-// Returns the number of bytes of a code.
-static int code_bytes(uint8_t code) {
-    return code < 0xc0 ? 1 : code < 0xe0 ? 2 : code == 0xe0 ? 4 : code == 0xe2 ? 2 : 1;
-}
-
-// Undoes the instruction that a code describes.
-static void undo(const uint8_t *code, struct context *c) {
-    unsigned first = code[0], both = code[0] << 8 | code[1], offset = (both & 63) * 8;
-    uint64_t *sp = (uint64_t *)c->sp;
-    if (first < 0x20) {
-        c->sp += first * 16;
-    } else if (first >= 0x80 && first < 0xc0) {
-        c->x[29] = sp[0], c->x[30] = sp[1], c->sp += ((first & 63) + 1) * 8;
-    } else if (first >= 0xc0 && first < 0xc8) {
-        c->sp += (both & 0x7ff) * 16;
-    } else if (first >= 0xc8 && first < 0xcc) {
-        c->x[19 + (both >> 6 & 15)] = sp[offset / 8], c->x[20 + (both >> 6 & 15)] = sp[offset / 8 + 1];
-    } else if (first >= 0xd0 && first < 0xd4) {
-        c->x[19 + (both >> 6 & 15)] = sp[offset / 8];
-    } else if (first >= 0xdc && first < 0xde) {
-        c->d[8 + (both >> 6 & 7)] = sp[offset / 8];
-    } else if (first == 0xe0) {
-        c->sp += (uint64_t)(code[1] << 16 | code[2] << 8 | code[3]) * 16;
-    } else if (first == 0xe1) {
-        c->sp = c->x[29];
-    } else if (first != 0xe3) {
-        printf("unknown code %x\n", first);
-        exit(1);
-    }
-}
-
-// Undoes codes up to the end, without the first ones.
-static void undo_list(const uint8_t *code, unsigned skipped, struct context *c) {
-    for (; *code != 0xe4; code += code_bytes(*code))
-        if (skipped) skipped--;
-        else undo(code, c);
-}
-
-static unsigned count(const uint8_t *code) {
-    unsigned n = 0;
-    for (; *code != 0xe4; code += code_bytes(*code)) n++;
-    return n;
-}
-
-static struct runtime_function *function_at(uint64_t pc, uint32_t *words) {
-    struct runtime_function *f = AT(struct runtime_function, directories[EXCEPTIONS].rva);
-    for (uint32_t i = directories[EXCEPTIONS].size / 8; i; i--, f++) {
-        *words = f->data & 3 ? f->data >> 2 & 0x7ff : *AT(uint32_t, f->data) & 0x3ffff;
-        uint64_t start = (uint64_t)image + f->begin;
-        if (start <= pc && pc < start + *words * 4ul) return f;
-    }
-    return NULL;
-}
-
-// Returns to the caller of a function at an instruction that has not run yet.
-static void unwind(struct context *c) {
-    uint32_t words;
-    struct runtime_function *f = function_at(c->pc, &words);
-    if (f) {
-        uint32_t index = (c->pc - (uint64_t)image - f->begin) / 4;
-        uint8_t packed[3] = { 0xe1, 0, 0xe4 };
-        const uint8_t *codes = packed;
-        struct { uint32_t start, codes; } scopes[64];
-        uint32_t scope_count = 1;
-        if (f->data & 3) {
-            if ((f->data & 0x1fe003) != 1 || (f->data >> 21 & 3) != 3) fail("unexpected packed record", "");
-            packed[1] = 0x80 | ((f->data >> 23) * 2 - 1);
-            scopes[0].codes = 1, scopes[0].start = words - 2;
-        } else {
-            uint32_t *record = AT(uint32_t, f->data), header = *record++;
-            uint32_t epilogues = header >> 22 & 31, code_words = header >> 27;
-            int is_single = header >> 21 & 1;
-            if (!epilogues && !code_words && !is_single) epilogues = *record & 0xffff, code_words = *record++ >> 16 & 0xff;
-            codes = (uint8_t *)(record + (is_single ? 0 : epilogues));
-            scope_count = is_single ? 1 : epilogues;
-            if (scope_count > 64) fail("too many epilogues", "");
-            if (is_single) scopes[0].codes = epilogues, scopes[0].start = words - 1 - count(codes + epilogues);
-            for (uint32_t i = 0; !is_single && i < epilogues; i++) scopes[i].start = record[i] & 0x3ffff, scopes[i].codes = record[i] >> 22;
-        }
-        unsigned prologue = count(codes), skipped = index < prologue ? prologue - index : 0;
-        for (uint32_t i = 0; i < scope_count; i++) {
-            unsigned length = count(codes + scopes[i].codes) + 1;
-            if (index >= prologue && index >= scopes[i].start && index < scopes[i].start + length) {
-                codes += scopes[i].codes, skipped = index - scopes[i].start;
-                break;
-            }
-        }
-        undo_list(codes, skipped, c);
-    }
-    c->pc = c->x[30];
 }
 
 // Executes an instruction of a prologue or epilogue. Returns 0 for others.
@@ -335,6 +202,18 @@ static int check_records(void) {
 // The stack pointer and the address after the call of a function, and a number that is not 0 if it lost a register.
 static struct { uint64_t sp, pc, lost; } watched;
 static int64_t walk_from(struct context *c) __attribute__((used));
+static int64_t throw_from(struct context *c) __attribute__((used));
+void resume(struct context *c, uint64_t pc);
+
+// Begins a function that records its caller's registers.
+#define RECORD(name, continuation) \
+        ".globl " name "\n" \
+        name ": stp x29, x30, [sp, #-16]!; sub sp, sp, #528\n" \
+        ".irp n, 0, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30\n str x\\n, [sp, #8 * \\n]\n .endr\n" \
+        ".irp n, 8, 9, 10, 11, 12, 13, 14, 15\n str d\\n, [sp, #264 + 8 * \\n]\n .endr\n" \
+        "ldr x9, [sp, #528]; str x9, [sp, #232]\n" \
+        "add x9, sp, #544; str x9, [sp, #248]; str x30, [sp, #256]\n" \
+        "mov x0, sp; bl " continuation "; add sp, sp, #528; ldp x29, x30, [sp], #16; ret\n"
 
 // Calls a function with distinct values in the registers that it preserves. `block` becomes x18.
 int64_t call_watched(int64_t x, void *function, void *block, void *watched);
@@ -355,13 +234,14 @@ __asm__(".text\n"
         "ldp d14, d15, [sp, #144]; ldp d12, d13, [sp, #128]; ldp d10, d11, [sp, #112]; ldp d8, d9, [sp, #96]\n"
         "ldp x27, x28, [sp, #80]; ldp x25, x26, [sp, #64]; ldp x23, x24, [sp, #48]; ldp x21, x22, [sp, #32]\n"
         "ldp x19, x20, [sp, #16]; ldp x29, x30, [sp], #176; ret\n"
-        // Records the registers, then unwinds.
-        ".globl walk\n"
-        "walk: stp x29, x30, [sp, #-16]!; sub sp, sp, #528\n"
-        ".irp n, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30\n str x\\n, [sp, #8 * \\n]\n .endr\n"
-        ".irp n, 8, 9, 10, 11, 12, 13, 14, 15\n str d\\n, [sp, #264 + 8 * \\n]\n .endr\n"
-        "add x9, sp, #544; str x9, [sp, #248]; str x30, [sp, #256]\n"
-        "mov x0, sp; bl walk_from; add sp, sp, #528; ldp x29, x30, [sp], #16; ret\n");
+        // Record the registers, then unwind.
+        RECORD("walk", "walk_from")
+        RECORD("throws", "throw_from")
+        // Continues at an address with recorded registers.
+        "resume: mov x16, x1; mov x17, x0\n"
+        ".irp n, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30\n ldr x\\n, [x17, #8 * \\n]\n .endr\n"
+        ".irp n, 8, 9, 10, 11, 12, 13, 14, 15\n ldr d\\n, [x17, #264 + 8 * \\n]\n .endr\n"
+        "ldp x0, x1, [x17]; ldr x9, [x17, #248]; mov sp, x9; br x16\n");
 
 // Walks up to the first caller outside of the image. Returns the number of frames in between.
 static int64_t walk_from(struct context *c) {
@@ -380,6 +260,27 @@ static int64_t walk_from(struct context *c) {
     check("pc of the walk", c->pc, watched.pc);
     for (int i = 19; i < 29; i++) check("register of the walk", c->x[i], 0x700 + i);
     return frames;
+}
+
+// Unwinds up to the handler of a positive number, and continues there. Returns the negation of another number.
+static int64_t throw_from(struct context *c) {
+    int64_t value = c->x[0];
+    if (value <= 0) return -value;
+    while (1) {
+        c->pc -= 4;
+        uint32_t words;
+        struct runtime_function *f = function_at(c->pc, &words);
+        if (!f) fail("no handler", "of an exception");
+        uint32_t *routine = routine_of(f);
+        // Tables have the last byte of the call.
+        uint64_t call = c->pc + 3 - (uint64_t)image - f->begin;
+        uint64_t handler = routine ? ((uint64_t (*)(void *, uint64_t))(image + *routine))(routine + 1, call) : 0;
+        if (handler) {
+            c->x[0] = value, c->x[1] = 1;
+            resume(c, (uint64_t)image + f->begin + handler);
+        }
+        unwind(c);
+    }
 }
 
 // What x18 refers to: at 0x58, the array of the blocks of modules.
@@ -440,6 +341,10 @@ int main(int argc, char **argv) {
     int64_t (**functions)(int64_t) = defined("functions");
     check("functions", ((int64_t (*)(void))functions[0])() * 100 + functions[1](1), 502);
     check("tail", call("calls_tail", 3), 3 * 9 + 3);
+    for (int64_t x = -3; x < 4; x += 2) {
+        check("catches", call("catches", x), x < 0 ? -x : x * 3 + 1);
+        check("catches_deeper", call("catches_deeper", x), x < 0 ? -x * 5 - 10 : x * 5 + 1);
+    }
     check_thread();
     int checked = check_records();
     printf("%d instructions\n", checked);

@@ -1,5 +1,6 @@
 //! Links objects for Windows on AArch64 with LLVM's linkers, reads them with its tools, and runs the images in a loader of
-//! ours under the emulator. The loader also unwinds every frame at each instruction of prologue and epilogue.
+//! ours under the emulator. The loader also unwinds every frame at each instruction of prologue and epilogue, and throws exceptions
+//! to handlers.
 
 use crate::windows::object;
 use kingpost_codegen::ALLOCATORS;
@@ -20,7 +21,8 @@ const TOOLS: [&str; 8] = [
 ];
 
 /// Functions that the loader has.
-const IMPORTS: &str = "LIBRARY host.dll\nEXPORTS\npages\ndouble_of\nspoils\nsprintf\n__divti3\nwalk\n";
+const IMPORTS: &str =
+    "LIBRARY host.dll\nEXPORTS\npages\ndouble_of\nspoils\nsprintf\n__divti3\nwalk\nthrows\n__gxx_personality_seh0\n";
 
 /// Functions with the linkage of other tests of Windows, and a tail call that passes more than its function receives.
 const FUNCTIONS: &str = "
@@ -65,6 +67,59 @@ block0(v0: i64):
     v4 = iadd v1, v3
     v5 = iadd v4, v0
     return v5
+}
+function %catches(i64) -> i64 windows_fastcall {
+    sig0 = (i64) -> i64 system_v
+    fn0 = %throws sig0
+block0(v0: i64):
+    v10 = iadd v0, v0
+    try_call fn0(v0), sig0, block1(ret0), [ default: block2(exn0, exn1) ]
+block1(v1: i64):
+    return v1
+block2(v2: i64, v3: i64):
+    v4 = iadd v2, v3
+    v5 = iadd v4, v10
+    return v5
+}
+function %passes(i64) -> i64 system_v {
+    fn0 = %throws(i64) -> i64 system_v
+    fn1 = %spoils(i64) -> i64 windows_fastcall
+    sig0 = (i64) -> i64 system_v
+block0(v0: i64):
+    v1 = call fn1(v0)
+    v2 = call fn1(v1)
+    v3 = call fn1(v2)
+    v4 = call fn1(v3)
+    try_call fn0(v0), sig0, block1(ret0), [ tag1: block2 ]
+block1(v5: i64):
+    v6 = iadd v1, v2
+    v7 = iadd v6, v3
+    v8 = iadd v7, v4
+    v9 = isub v5, v8
+    return v9
+block2:
+    trap user1
+}
+function %catches_deeper(i64) -> i64 windows_fastcall {
+    sig0 = (i64) -> i64 system_v
+    fn0 = colocated %passes sig0
+    fn1 = %spoils(i64) -> i64 windows_fastcall
+    ss0 = explicit_slot 40
+block0(v0: i64):
+    v1 = call fn1(v0)
+    v2 = call fn1(v1)
+    v3 = iadd v1, v2
+    try_call fn0(v0), sig0, block1(ret0), [ default: block2(exn0, exn1) ]
+block1(v4: i64):
+    return v4
+block2(v5: i64, v6: i64):
+    v7 = iadd v5, v6
+    v8 = iadd v7, v3
+    v9 = iadd v8, v0
+    v10 = iadd v9, v0
+    v11 = iconst.i64 -3
+    v12 = iadd v10, v11
+    return v12
 }
 function %keeps_integers(i64) -> i64 windows_fastcall {
     fn0 = %spoils(i64) -> i64 windows_fastcall
@@ -114,11 +169,21 @@ fn images_for_windows_on_aarch64_run() {
     }
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    std::fs::write(at("loader.c"), include_str!("pe_loader.c")).unwrap();
+    for (name, text) in [
+        ("loader.c", include_str!("pe_loader.c")),
+        ("pe_image.c", include_str!("pe_image.c")),
+        ("pe_image.h", include_str!("pe_image.h")),
+    ] {
+        std::fs::write(at(name), text).unwrap();
+    }
     std::fs::write(at("host.def"), IMPORTS).unwrap();
     std::fs::write(at("runtime.s"), include_str!("arm64_runtime.s")).unwrap();
     let mut cc = Command::new("aarch64-linux-gnu-gcc");
-    run(cc.args(["-O1", "-w", "-static", "-ffixed-x18"]).arg(at("loader.c")).arg("-o").arg(at("loader")));
+    run(cc
+        .args(["-O1", "-w", "-static", "-ffixed-x18"])
+        .args([at("loader.c"), at("pe_image.c")])
+        .arg("-o")
+        .arg(at("loader")));
     run(Command::new("llvm-dlltool").args(["-m", "arm64", "-d"]).arg(at("host.def")).arg("-l").arg(at("host.lib")));
     let mut assembler = Command::new("llvm-mc");
     assembler.args(["-triple=aarch64-pc-windows-gnu", "-filetype=obj"]);
@@ -129,6 +194,7 @@ fn images_for_windows_on_aarch64_run() {
         let options = ObjectOptions::default().with(|options| {
             options.function_sections = index == 0;
             options.trap_table = true;
+            options.personality = Some("__gxx_personality_seh0".into());
         });
         let triple: Triple = triple.parse().unwrap();
         std::fs::write(at("o.o"), object(&triple, allocator, options, FUNCTIONS)).unwrap();
@@ -172,6 +238,8 @@ fn microsoft() -> Command {
         "walks",
         "functions,data",
         "calls_tail",
+        "catches",
+        "catches_deeper",
         "thread_counter",
         "thread_zeros",
     ];
@@ -182,7 +250,14 @@ fn microsoft() -> Command {
 /// Reads an object with LLVM's tools.
 fn read(path: &Path, with_debug: bool) {
     let unwinding = run(Command::new("llvm-readobj").arg("--unwind").arg(path));
-    for text in ["stp x29, x30, [sp, #-", "mov x29, sp", "ldp x29, x30, [sp], #", "CR: 3"] {
+    for text in [
+        "stp x29, x30, [sp, #-",
+        "mov x29, sp",
+        "ldp x29, x30, [sp], #",
+        "CR: 3",
+        "ExceptionData: Yes",
+        "__gxx_personality_seh0",
+    ] {
         assert!(unwinding.contains(text), "no {text}: {unwinding}");
     }
     let relocations = run(Command::new("llvm-objdump").arg("-r").arg(path));

@@ -28,7 +28,7 @@ impl FunctionTable {
     pub(crate) fn new(module: &ModuleBuffer) -> Result<FunctionTable, LoadError> {
         let mut frames = Vec::new();
         for (index, f) in module.functions().enumerate() {
-            let frame = windows_unwinding(HOST.architecture, &f)
+            let frame = windows_unwinding(HOST.architecture, &f, false)
                 .map_err(|construct| LoadError::Unwind(f.function.head.name.clone(), construct))?;
             frames.extend(frame.map(|frame| (index, frame)));
         }
