@@ -13,6 +13,8 @@
 //! leads directly to the block where the other arm ends. At most [`MAX_COST`] instructions that compute something
 //! are executed without need, and at most [`MAX_SELECTS`] `select` instructions are made.
 //!
+//! A choice between places where an interpreter continues remains a branch: see [`crate::dispatch`].
+//!
 //! A load in an arm keeps the branch. Value numbering removes loads whose results are known, and the branches around
 //! them are tried once more after it.
 
@@ -20,6 +22,7 @@ use kingpost_ir::cfg::ControlFlowGraph;
 use kingpost_ir::{Block, BlockArg, BlockCall, Function, Inst, InstData, Opcode, Type};
 use smallvec::SmallVec;
 
+use crate::dispatch::dispatches;
 use crate::purity::{Purity, is_cheap, is_constant, purity};
 use crate::simplify_cfg::SimplifyCfg;
 
@@ -87,6 +90,10 @@ impl SimplifyCfg {
         let mut differing = pairs.iter().filter(|(x, y)| x != y);
         let is_word = |arg: BlockArg| arg.value().is_some_and(|value| is_word(func.dfg.value_type(value)));
         if differing.clone().count() > MAX_SELECTS || !differing.all(|&(x, _)| is_word(x)) {
+            return None;
+        }
+        let selected = pairs.iter().enumerate().filter(|(_, (x, y))| x != y);
+        if selected.map(|(number, _)| number).any(|number| dispatches(func, then_arm.meets.block, number)) {
             return None;
         }
         for through in [then_arm.through, else_arm.through].into_iter().flatten() {

@@ -5,6 +5,7 @@
 //! | `simplify_cfg.rs` | unreachable blocks, constant block parameters, blocks that follow their only predecessor |
 //! | `constant_params.rs` | part of the same pass, without an optimizer too: constant block parameters |
 //! | `jump_threading.rs`, `if_convert.rs` | parts of the same pass: decided edges, branches around few instructions |
+//! | `dispatch.rs` | for the latter: the places where interpreters continue, which remain branches |
 //! | `mem2reg.rs` | promotion of stack slots to values |
 //! | `gvn.rs` | value numbering, with the rewrite rules on insertion |
 //! | `induction.rs`, `ranges.rs` | before the same walk: counters of loops in the type that their uses need |
@@ -41,6 +42,7 @@ mod branches;
 mod cleanup;
 mod code_motion;
 mod constant_params;
+mod dispatch;
 mod fold;
 mod gvn;
 mod if_convert;
