@@ -98,7 +98,13 @@ impl Fused {
                 continue;
             }
             if value.is_stored && !lower.operands()[first + k].is_reg() {
-                slot = Some(self.slot(vregs[k]));
+                match self.register_since_definition(lower, vregs[k], &copied_to) {
+                    Some(reg) => {
+                        self.put(reg, vregs[k]);
+                        regs[k] = reg;
+                    }
+                    None => slot = Some(self.slot(vregs[k])),
+                }
                 continue;
             }
             let free = self.free_register(vregs[k], &copied_to, prefer);

@@ -587,6 +587,22 @@ impl Fused {
         Some(if is_choice(prefer) { prefer } else { Reg::new(class, choice.trailing_zeros()) })
     }
 
+    /// Returns a free register outside `busy` in which a value that is also in its slot can have been since its
+    /// definition: its hint, if no call is between and the register needs not be saved for it. Reading it is faster
+    /// than reading the slot soon after the store.
+    #[inline(never)]
+    pub(crate) fn register_since_definition(&self, lower: &LowerCtx<'_>, vreg: VReg, busy: &Masks) -> Option<Reg> {
+        let value = self.state.value(vreg);
+        let (hint, class) = (value.hint, value.class());
+        if self.loops.is_from_outside(value.block) || hint.is_none() || hint.class() != class {
+            return None;
+        }
+        let unsaved = !self.registers.callee_saved[class] | self.state.used[class];
+        let free = self.registers.allocatable[class] & unsaved & !self.state.occupied[class] & !busy[class];
+        let is_near = |origin| lower.is_in_register_without_calls(origin);
+        (free & hint.bit() != 0 && lower.origin(vreg).is_some_and(is_near)).then_some(hint)
+    }
+
     /// Removes another value from a register, outside `busy`, for this value. With `can_evict` the other value is
     /// filled again after the instruction. Returns `None` if there is no register.
     #[inline(never)]

@@ -253,6 +253,13 @@ impl LowerCtx<'_> {
         (block.and_then(|block| self.cx.order.block_of(block)), lives_over_call)
     }
 
+    /// Returns `true` if an instruction or the caller has put a value into a register, and there is no call between
+    /// that and the current instruction, in the order of blocks.
+    pub fn is_in_register_without_calls(&self, value: Value) -> bool {
+        let is_put = matches!(self.func.dfg.value_def(value), ValueDef::Result(..));
+        (is_put || self.incoming_register(value).is_some()) && !self.definition(value).1
+    }
+
     /// Returns the register in which the caller passes a value, if it is a parameter of the function in a register.
     pub fn incoming_register(&self, value: Value) -> Option<PReg> {
         let ValueDef::Param(block, index) = self.func.dfg.value_def(value) else { return None };
