@@ -15,43 +15,37 @@
 //! valid; the function may use aliases, before and after. The reduction takes no instruction on either machine.
 //!
 //! A *counter* is a parameter of a loop's header to which the only edge back adds a constant. It can be widened if the sum
-//! never exceeds the type, read with or without a sign. Tests of the counter or of the sum show that, in any block that
-//! every round passes, or on the edge back ([`crate::ranges`]):
+//! never exceeds the type, read with or without a sign: [`crate::counter_ranges`]. Extensions of other sums and of
+//! products, of several counters, are in [`crate::sums`].
 //!
-//! - If a test bounds the counter, the sum of the bound and the step must be in the type.
-//! - If a test bounds the sum, the counter is always the start or such a sum, so that the next sum must be in the type for
-//!   both.
-//! - A test for inequality bounds a counter that starts at a constant and reaches the other one exactly.
-//!
-//! Cost: linear. Each counter looks at up to [`MAX_TESTS`] blocks.
+//! Cost: linear.
 
 use cranelift_entity::SecondaryMap;
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::cfg::Predecessor;
-use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::loops::Loop;
+use kingpost_ir::types::I64;
 use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value, ValueDef};
 use kingpost_meter::heap_bytes;
 
+use crate::counter_ranges::{Proof, prove};
 use crate::purity::constant;
-use crate::ranges::{Range, Sign, satisfying, satisfying_extended};
-
-/// Maximum number of blocks whose tests are looked at for one counter, from the edge back upward.
-const MAX_TESTS: usize = 8;
+use crate::ranges::{Range, Sign};
+use crate::sums::Sum;
 
 /// A parameter of a loop's header to which each round adds a constant.
 #[derive(Clone, Copy, Debug)]
-struct Counter {
-    of: Loop,
-    param: Value,
+pub(crate) struct Counter {
+    pub(crate) of: Loop,
+    pub(crate) param: Value,
     /// Number of the parameter.
     number: usize,
-    step: i128,
+    pub(crate) step: i128,
     /// The sum, which the edge back passes.
-    next: Value,
-    back: Predecessor,
+    pub(crate) next: Value,
+    pub(crate) back: Predecessor,
     /// The bits of its first value, if that is a constant.
-    start: Option<u64>,
+    pub(crate) start: Option<u64>,
 }
 
 /// An extension of a counter, or of its sum with a constant.
@@ -66,22 +60,20 @@ struct Use {
     is_next: bool,
 }
 
-/// Range of a counter that never exceeds its type.
-#[derive(Clone, Copy, Debug)]
-struct Proof {
-    sign: Sign,
-    range: Range,
-    /// A block below a test, and the range that the test leaves there.
-    inner: Option<(Block, Range)>,
-}
-
 /// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct Induction {
-    counters: Vec<Counter>,
+    pub(crate) counters: Vec<Counter>,
     /// By value: number plus one of the counter whose parameter it is.
-    numbers: SecondaryMap<Value, u32>,
+    pub(crate) numbers: SecondaryMap<Value, u32>,
     uses: Vec<Use>,
+    pub(crate) sums: Vec<Sum>,
+    /// By counter: the proof with which it is widened.
+    pub(crate) chosen: Vec<Option<Proof>>,
+    /// By counter: its proof with a sign, if a sum has asked for that.
+    pub(crate) signed: Vec<Option<Option<Proof>>>,
+    /// By counter: whether a sum needs it in 64 bits.
+    pub(crate) is_in_sum: Vec<bool>,
     /// Headers with widened counters.
     changed: Vec<Block>,
     keep: Vec<bool>,
@@ -89,7 +81,7 @@ pub(crate) struct Induction {
     pub(crate) has_extending_addresses: bool,
 }
 
-heap_bytes!(Induction { counters, numbers, uses, changed, keep } without { has_extending_addresses });
+heap_bytes!(Induction { counters, numbers, uses, sums, chosen, signed, is_in_sum, changed, keep } without { has_extending_addresses });
 
 impl Induction {
     /// Runs the pass. Returns `true` if there are new aliases.
@@ -100,24 +92,45 @@ impl Induction {
         }
         self.find_uses(func, analyses);
         self.uses.sort_by_key(|each| each.counter);
-        self.changed.clear();
-        let uses = std::mem::take(&mut self.uses);
-        for uses in uses.chunk_by(|a, b| a.counter == b.counter) {
-            let counter = self.counters[uses[0].counter as usize];
-            if let Some(proof) = best_proof(func, analyses, &counter, uses) {
-                let header = analyses.loops.header(counter.of);
-                if self.changed.last() != Some(&header) {
-                    self.changed.push(header);
-                    own_arguments(func, analyses, header);
-                }
-                widen(func, analyses, &counter, proof, uses);
-            }
-        }
-        self.uses = uses;
+        self.choose(func, analyses);
+        self.choose_sums(func, analyses);
+        self.widen_all(func, analyses);
+        self.widen_sums(func);
         for index in 0..self.changed.len() {
             self.drop_params(func, analyses, self.changed[index]);
         }
         !self.changed.is_empty()
+    }
+
+    /// Chooses the counters that are widened because of their own extensions.
+    fn choose(&mut self, func: &Function, analyses: &Analyses) {
+        let count = self.counters.len();
+        self.chosen.clear();
+        self.chosen.resize(count, None);
+        self.signed.clear();
+        self.signed.resize(count, None);
+        self.is_in_sum.clear();
+        self.is_in_sum.resize(count, false);
+        for uses in self.uses.chunk_by(|a, b| a.counter == b.counter) {
+            let number = uses[0].counter as usize;
+            self.chosen[number] = best_proof(func, analyses, &self.counters[number], uses);
+        }
+    }
+
+    fn widen_all(&mut self, func: &mut Function, analyses: &Analyses) {
+        self.changed.clear();
+        let mut rest = &*self.uses;
+        for (number, counter) in self.counters.iter().enumerate() {
+            let (uses, others) = rest.split_at(rest.partition_point(|each| each.counter as usize <= number));
+            rest = others;
+            let Some(proof) = self.chosen[number] else { continue };
+            let header = analyses.loops.header(counter.of);
+            if self.changed.last() != Some(&header) {
+                self.changed.push(header);
+                own_arguments(func, analyses, header);
+            }
+            widen(func, analyses, counter, proof, uses, self.is_in_sum[number]);
+        }
     }
 
     fn find_counters(&mut self, func: &Function, analyses: &Analyses) {
@@ -144,6 +157,7 @@ impl Induction {
 
     fn find_uses(&mut self, func: &Function, analyses: &Analyses) {
         self.uses.clear();
+        self.sums.clear();
         self.numbers.clear();
         self.numbers.resize(func.dfg.num_values());
         for (index, counter) in self.counters.iter().enumerate() {
@@ -163,7 +177,10 @@ impl Induction {
                     continue;
                 }
                 let value = func.dfg.resolve_aliases(func.dfg.inline_arg(inst, 0));
-                let Some((param, offset)) = param_and_offset(func, value) else { continue };
+                let Some((param, offset)) = param_and_offset(func, value) else {
+                    self.sums.extend(Sum::of(func, inst, block, value));
+                    continue;
+                };
                 if let Some(counter) = self.numbers[param].checked_sub(1) {
                     let is_next = self.counters[counter as usize].next == value;
                     self.uses.push(Use { counter, inst, block, sign, offset, is_next });
@@ -210,7 +227,7 @@ fn start_of(func: &Function, analyses: &Analyses, header: Block, number: usize) 
 }
 
 /// Returns the bits of a constant, which may be reduced or extended.
-fn constant_of(func: &Function, value: Value) -> Option<u64> {
+pub(crate) fn constant_of(func: &Function, value: Value) -> Option<u64> {
     let value = func.dfg.resolve_aliases(value);
     if let Some(bits) = constant(func, value) {
         return Some(bits);
@@ -265,7 +282,7 @@ fn param_and_offset(func: &Function, value: Value) -> Option<(Value, i128)> {
 }
 
 /// Returns the operand and the sign of an extension.
-fn extended(func: &Function, value: Value) -> Option<(Value, Sign)> {
+pub(crate) fn extended(func: &Function, value: Value) -> Option<(Value, Sign)> {
     let inst = func.dfg.first_result_of(value)?;
     let sign = match func.dfg.opcode(inst) {
         Opcode::Sextend => Sign::Signed,
@@ -294,127 +311,10 @@ fn best_proof(func: &Function, analyses: &Analyses, counter: &Counter, uses: &[U
 impl Proof {
     /// Returns `true` if an extension is the wide counter plus its offset.
     fn covers(&self, analyses: &Analyses, width: u32, each: &Use) -> bool {
-        let inner = self.inner.filter(|&(below, _)| analyses.dominators.dominates(below, each.block));
-        let range = inner.map_or(self.range, |(_, range)| range).plus(each.offset);
+        let range = self.range_in(analyses, each.block).plus(each.offset);
         let limit = if each.sign == self.sign { Range::all(self.sign, width) } else { Range::of_both(width) };
         limit.contains(range)
     }
-}
-
-/// Returns the range of a counter, read by `sign`, if no sum exceeds the type.
-fn prove(func: &Function, analyses: &Analyses, counter: &Counter, sign: Sign) -> Option<Proof> {
-    let header = analyses.loops.header(counter.of);
-    let width = func.dfg.value_type(counter.param).bits();
-    let all = Range::all(sign, width);
-    let start = counter.start.map_or(all, |bits| Range::point(sign.read(bits, width)));
-    // Ranges of the counter in a round that goes back, and of the sum on the edge back.
-    let (mut of_param, mut of_next, mut inner) = (all, all, None);
-    if let Some(test) = Test::of(func, counter.back, counter, sign) {
-        let range = if test.is_of_next { &mut of_next } else { &mut of_param };
-        *range = range.meet(test.range);
-    }
-    let mut block = counter.back.block;
-    for _ in 0..MAX_TESTS {
-        if block == header {
-            break;
-        }
-        if let &[pred] = analyses.cfg.preds(block)
-            && let Some(test) = Test::of(func, pred, counter, sign)
-        {
-            let range = if test.is_of_next { &mut of_next } else { &mut of_param };
-            *range = range.meet(test.range);
-            if !test.is_of_next {
-                inner = Some((block, test.range));
-            }
-        }
-        block = analyses.dominators.idom(block)?;
-    }
-    let back = if all.contains(of_param.plus(counter.step)) {
-        of_param.plus(counter.step).meet(of_next)
-    } else if all.contains(start.hull(of_next).plus(counter.step)) {
-        of_next
-    } else {
-        return None;
-    };
-    let mut range = start.hull(back);
-    // It only grows, or only falls.
-    match counter.step > 0 {
-        true => range.low = start.low,
-        false => range.high = start.high,
-    }
-    Some(Proof { sign, range, inner: inner.map(|(below, tested)| (below, range.meet(tested))) })
-}
-
-/// Range that an edge shows of a counter.
-struct Test {
-    /// Whether it is about the sum.
-    is_of_next: bool,
-    range: Range,
-}
-
-impl Test {
-    fn of(func: &Function, edge: Predecessor, counter: &Counter, sign: Sign) -> Option<Test> {
-        if func.dfg.opcode(edge.inst) != Opcode::Brif {
-            return None;
-        }
-        let [then_dest, else_dest] = *func.dfg.branch_destinations(edge.inst) else { return None };
-        if then_dest.block == else_dest.block {
-            return None;
-        }
-        let mut condition = func.dfg.resolve_aliases(func.dfg.inline_arg(edge.inst, 0));
-        if let Some((operand, _)) = extended(func, condition) {
-            condition = operand;
-        }
-        let is_taken = edge.edge == 0;
-        let negated = |cc: IntCC| if is_taken { cc } else { cc.inverse() };
-        let compares = func.dfg.first_result_of(condition).filter(|&inst| func.dfg.opcode(inst) == Opcode::Icmp);
-        let Some(inst) = compares else {
-            return Test::compared(func, negated(IntCC::NotEqual), condition, Some(0), counter, sign);
-        };
-        let (cc, [x, y]) = func.dfg.icmp_parts(inst);
-        let [x, y] = [x, y].map(|value| func.dfg.resolve_aliases(value));
-        Test::compared(func, negated(cc), x, constant_of(func, y), counter, sign)
-            .or_else(|| Test::compared(func, negated(cc).swap_args(), y, constant_of(func, x), counter, sign))
-    }
-
-    /// Returns what the truth of a comparison of `x` shows, where `y` are the bits of the other operand if it is a
-    /// constant.
-    fn compared(func: &Function, cc: IntCC, x: Value, y: Option<u64>, counter: &Counter, sign: Sign) -> Option<Test> {
-        let width = func.dfg.value_type(counter.param).bits();
-        let is_of_next = |x| match x {
-            _ if x == counter.param => Some(false),
-            _ if x == counter.next => Some(true),
-            _ => None,
-        };
-        if let Some(is_of_next) = is_of_next(x) {
-            let range = reached_exactly(cc, y, width, counter, sign, is_of_next)
-                .unwrap_or_else(|| satisfying(cc, y, width, sign));
-            return Some(Test { is_of_next, range });
-        }
-        let (operand, by) = extended(func, x)?;
-        let (is_of_next, wide) = (is_of_next(operand)?, func.dfg.value_type(x).bits());
-        if by != sign || wide > 64 {
-            return None;
-        }
-        Some(Test { is_of_next, range: satisfying_extended(cc, y?, wide, width, sign) })
-    }
-}
-
-/// Returns the range that a test for inequality shows if the counter, or the sum, starts at a constant and would be
-/// `y` after a number of steps. `None` if the rule does not apply.
-fn reached_exactly(
-    cc: IntCC,
-    y: Option<u64>,
-    width: u32,
-    counter: &Counter,
-    sign: Sign,
-    is_of_next: bool,
-) -> Option<Range> {
-    let (start, y) = (sign.read(counter.start?, width), sign.read(y?, width));
-    let first = if is_of_next { start + counter.step } else { start };
-    let last = y - counter.step;
-    let is_reached = cc == IntCC::NotEqual && (y - first) % counter.step == 0 && (y - first) / counter.step > 0;
-    is_reached.then(|| Range { low: first.min(last), high: first.max(last) })
 }
 
 /// Makes lists of arguments that no two edges to a header share.
@@ -424,12 +324,13 @@ fn own_arguments(func: &mut Function, analyses: &Analyses, header: Block) {
     }
 }
 
-/// Replaces a counter by a wide one, and extensions of it by that or by its sums.
-fn widen(func: &mut Function, analyses: &Analyses, counter: &Counter, proof: Proof, uses: &[Use]) {
+/// Replaces a counter by a wide one, and extensions of it by that or by its sums. A counter of a sum gets 64 bits.
+fn widen(func: &mut Function, analyses: &Analyses, counter: &Counter, proof: Proof, uses: &[Use], is_in_sum: bool) {
     let header = analyses.loops.header(counter.of);
     let narrow = func.dfg.value_type(counter.param);
     let covered = || uses.iter().filter(|each| proof.covers(analyses, narrow.bits(), each));
-    let Some(wide) = covered().map(|each| func.dfg.ctrl_type(each.inst)).max_by_key(|ty| ty.bits()) else { return };
+    let types = covered().map(|each| func.dfg.ctrl_type(each.inst)).chain(is_in_sum.then_some(I64));
+    let Some(wide) = types.max_by_key(|ty| ty.bits()) else { return };
     let (Some(first), Some(sum)) = (func.layout.first_inst(header), func.dfg.first_result_of(counter.next)) else {
         return;
     };
@@ -463,7 +364,7 @@ fn widen(func: &mut Function, analyses: &Analyses, counter: &Counter, proof: Pro
 }
 
 /// Replaces an extension by a value of the type `wide`, which has at least as many bits.
-fn replace_extension(func: &mut Function, inst: Inst, value: Value, wide: Type) {
+pub(crate) fn replace_extension(func: &mut Function, inst: Inst, value: Value, wide: Type) {
     let ty = func.dfg.ctrl_type(inst);
     match func.dfg.first_result(inst) {
         Some(result) if ty == wide => {
@@ -475,7 +376,7 @@ fn replace_extension(func: &mut Function, inst: Inst, value: Value, wide: Type) 
 }
 
 /// Makes an instruction before another one, and returns its result.
-fn make(func: &mut Function, before: Inst, data: InstData, ty: Type) -> Value {
+pub(crate) fn make(func: &mut Function, before: Inst, data: InstData, ty: Type) -> Value {
     let inst = func.dfg.make_inst(data);
     func.dfg.make_results(inst, ty);
     func.layout.insert_inst(inst, before);

@@ -8,7 +8,8 @@
 //! | `dispatch.rs` | for the latter: the places where interpreters continue, which remain branches |
 //! | `mem2reg.rs` | promotion of stack slots to values |
 //! | `gvn.rs` | value numbering, with the rewrite rules on insertion |
-//! | `induction.rs`, `ranges.rs` | before the same walk: counters of loops in the type that their uses need |
+//! | `induction.rs`, `sums.rs` | before the same walk: counters of loops, and their sums, in the type that their uses need |
+//! | `counter_ranges.rs`, `ranges.rs` | for these: the numbers that a counter may be |
 //! | `numbering.rs`, `memory_ops.rs`, `branches.rs` | parts of the same walk: equal instructions, loads and stores, conditions and branches |
 //! | `memory.rs` | contents of memory, for that walk |
 //! | `store_to_load_forwarding.rs` | loads of part of a stored value |
@@ -42,6 +43,7 @@ mod branches;
 mod cleanup;
 mod code_motion;
 mod constant_params;
+mod counter_ranges;
 mod dispatch;
 mod fold;
 mod gvn;
@@ -63,6 +65,7 @@ mod rematerialise;
 pub mod rewrite;
 mod simplify_cfg;
 pub mod store_to_load_forwarding;
+mod sums;
 mod value_table;
 
 pub use observer::{Observer, Subject};

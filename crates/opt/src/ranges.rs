@@ -76,6 +76,25 @@ impl Range {
         Range { low: self.low + number, high: self.high + number }
     }
 
+    /// Returns the range of the sums of a number of each range.
+    #[must_use]
+    pub(crate) fn sum(self, other: Range) -> Range {
+        Range { low: self.low + other.low, high: self.high + other.high }
+    }
+
+    #[must_use]
+    pub(crate) fn negated(self) -> Range {
+        Range { low: -self.high, high: -self.low }
+    }
+
+    /// Returns the range of the products of a number of each range. The numbers have at most 63 bits.
+    #[must_use]
+    pub(crate) fn product(self, other: Range) -> Range {
+        let products = [self.low, self.high].map(|x| [x * other.low, x * other.high]);
+        let [[a, b], [c, d]] = products;
+        Range { low: a.min(b).min(c.min(d)), high: a.max(b).max(c.max(d)) }
+    }
+
     pub(crate) fn contains(self, other: Range) -> bool {
         self.low <= other.low && other.high <= self.high
     }
@@ -177,6 +196,23 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn ranges_of_sums_and_products_are_exact() {
+        let ends = [-4, -1, 0, 1, 3];
+        let ranges = || {
+            ends.into_iter()
+                .flat_map(|low| ends.into_iter().filter(move |&high| low <= high).map(move |high| (low, high)))
+        };
+        for ((a, b), (c, d)) in ranges().flat_map(|x| ranges().map(move |y| (x, y))) {
+            let numbers = |of: fn(i128, i128) -> i128| (a..=b).flat_map(move |x| (c..=d).map(move |y| of(x, y)));
+            let range = |of| Range { low: numbers(of).min().unwrap(), high: numbers(of).max().unwrap() };
+            let [x, y] = [Range { low: a, high: b }, Range { low: c, high: d }];
+            assert_eq!(x.sum(y), range(|x, y| x + y));
+            assert_eq!(x.sum(y.negated()), range(|x, y| x - y));
+            assert_eq!(x.product(y), range(|x, y| x * y));
         }
     }
 

@@ -16,14 +16,14 @@ const CASES: u64 = 3000;
 /// Maximum number of rounds of a loop.
 const ROUNDS: i64 = 40;
 
-const CONDITIONS: [&str; 10] = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"];
+pub(crate) const CONDITIONS: [&str; 10] = ["eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"];
 
-fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+pub(crate) fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.range(0..from.len())]
 }
 
 /// Returns a number at or near an end of the type, or near zero.
-fn end(rng: &mut Rng, width: u32) -> i64 {
+pub(crate) fn end(rng: &mut Rng, width: u32) -> i64 {
     let ends = [0, 1 << (width - 1), (1 << (width - 1)) - 1, -1];
     let near = [-6, -3, -2, -1, 0, 0, 1, 2, 3, 6, 13];
     let bits: i64 = pick(rng, &ends) + pick(rng, &near);
@@ -108,7 +108,7 @@ block3:
     )
 }
 
-fn outcome(func: &Function, arguments: &[DataValue]) -> Vec<DataValue> {
+pub(crate) fn outcome(func: &Function, arguments: &[DataValue]) -> Vec<DataValue> {
     let functions = [func.clone()];
     let environment = Environment::new(&functions);
     let mut interpreter = Interpreter::new(&environment);

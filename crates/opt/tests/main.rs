@@ -8,3 +8,4 @@ mod known_bits;
 mod large_loops;
 mod matcher;
 mod store_to_load_forwarding;
+mod sums;

@@ -35,6 +35,13 @@ fn bounded_counters_do_not_wrap() {
     assert_eq!(has_model(&format!("(and {steps} (< i m) (not (or {between})))")), "unsat");
     // A number that both readings of the bits have in common is one number.
     assert_eq!(has_model("(and (<= 0 x) (< x half) (<= 0 n) (< n half) (= c 0) (not (= x n)))"), "unsat");
+    // A sum, difference, product or shift whose exact result `x` is in the type: the number `n` that its bits are, which
+    // differs from it by a multiple of the number of numbers, is the same.
+    assert_eq!(has_model("(and (= c 0) (not (= n x)))"), "unsat");
+    // The extension to a type with `m` times as many numbers: bits `y` of the wide result that differ from the exact one by a
+    // multiple of these are that number, too, which is also the extension of the bits `n`.
+    let is_wide = "(<= 1 m) (<= (* m least) y) (<= y (+ (* m most) m (- 1))) (= y (+ x (* 2 half m i)))";
+    assert_eq!(has_model(&format!("(and (= c 0) {is_wide} (not (= y n)))")), "unsat");
     // The assumptions contradict neither themselves nor wrong claims.
     assert_eq!(has_model("(and (= half 128) (= least 0) (= x 255) (= c 1) (= n 0))"), "sat");
     assert_eq!(has_model("(and (<= low x) (<= x high) (<= high most) (= c 1) (not (= n (+ x c))))"), "sat");
