@@ -42,13 +42,15 @@ impl ObjectModule {
         &mut self.options
     }
 
-    /// Returns the object file. Linkage determines the binding and visibility of symbols.
+    /// Returns the object file. Linkage determines the binding and visibility of symbols. Local functions are left out
+    /// if inlining has made them unused.
     ///
     /// # Errors
     /// If the target has no supported object format, if the format does not accept a name, or if a function or data
     /// object is referred to and declared to be defined here, but is not, or if the format has no definitions of the
     /// linkage [`LinkOnce`](kingpost_codegen::module::Linkage::LinkOnce).
     pub fn finish(mut self) -> Result<Vec<u8>, ObjectError> {
+        self.definitions.remove_unused();
         let (functions, data) = self.definitions.take();
         let compiler = self.definitions.compiler();
         self.options.comment.get_or_insert_with(|| compiler.description());

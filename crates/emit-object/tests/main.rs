@@ -17,6 +17,7 @@ mod placement;
 mod symbols;
 mod throws;
 mod tls;
+mod unused;
 mod unwind;
 mod variadic;
 mod wide;

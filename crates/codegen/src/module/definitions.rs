@@ -5,6 +5,7 @@ use super::declarations::{DATA, DataId, Declarations, FUNCTIONS, FuncId, Linkage
 use super::error::ModuleError;
 use super::inlining::Inliner;
 use super::libcalls::{LibCallNames, default_libcall_name};
+use super::unused;
 use crate::compiler::{Compiler, Context};
 use crate::error::CompileError;
 use cranelift_entity::EntitySet;
@@ -136,6 +137,24 @@ impl Definitions {
     /// Returns the alias with this name.
     pub fn alias(&self, name: &SymbolName) -> Option<&Alias> {
         Some(&self.aliases[*self.alias_index.get(name)?])
+    }
+
+    /// Removes local functions to which nothing refers because all their calls have been inlined, and local functions
+    /// to which only such functions refer. Nothing can be defined that refers to them afterwards.
+    pub fn remove_unused(&mut self) {
+        if self.inliner.inlined().is_empty() {
+            return;
+        }
+        let pointers = self.data.iter().flat_map(|(_, object)| object.pointers.iter().map(|pointer| &pointer.symbol));
+        let others = pointers.chain(self.aliases.iter().map(|alias| &alias.target));
+        let is_local = |name: &SymbolName| self.declarations.linkage(name) == Linkage::Local;
+        let unused = unused::find(&self.functions, others, is_local, self.inliner.inlined());
+        if unused.contains(&true) {
+            let mut used = ModuleBuffer::default();
+            let views = self.functions.functions().zip(unused).filter(|(_, unused)| !unused);
+            views.for_each(|(view, _)| used.append_function(&view));
+            self.functions = used;
+        }
     }
 
     /// Takes everything that was defined since the last call, except aliases. The functions and objects remain defined.

@@ -16,7 +16,7 @@ use kingpost_ir::{FuncRef, Function, Inst, Opcode, Value};
 use kingpost_mach::SymbolName;
 use kingpost_mach::settings::OptLevel;
 use kingpost_opt::inline::{Inline, InlineCommand, Refusal, check_functions, inline_calls};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Maximum weight of an inlined body. Each instruction weighs 1, a call [`CALL_WEIGHT`], and jumps and returns nothing.
@@ -37,6 +37,8 @@ const MIN_GROWTH: usize = 64;
 #[derive(Default, Debug)]
 pub struct Inliner {
     bodies: HashMap<SymbolName, Body>,
+    /// Functions of which a call has been inlined.
+    inlined: HashSet<SymbolName>,
 }
 
 #[derive(Debug)]
@@ -80,7 +82,12 @@ impl Inliner {
         self.bodies.remove(symbol);
     }
 
-    fn inline_into(&self, compiler: &Compiler, cx: &mut StageMemory, func: &mut Function, resolve: Resolve<'_>) {
+    /// Returns the functions of which a call has been inlined.
+    pub(super) fn inlined(&self) -> &HashSet<SymbolName> {
+        &self.inlined
+    }
+
+    fn inline_into(&mut self, compiler: &Compiler, cx: &mut StageMemory, func: &mut Function, resolve: Resolve<'_>) {
         let bodies = func.dfg.ext_funcs.keys().filter_map(|callee| self.bodies.get(&called(func, callee, resolve)?));
         let refusals = bodies.map(|body| (body, check_functions(func, &body.func))).collect::<Vec<_>>();
         // Most callers have no call that can be inlined, so that they need not be verified here.
@@ -98,7 +105,7 @@ impl Inliner {
         // Jumps and returns of a body weigh nothing, and do not outnumber its other instructions by much.
         let below_limit = compiler.options().limits.clamped().instructions.saturating_sub(count as u64) / 4;
         let room = count.max(MIN_GROWTH).min(below_limit as usize);
-        let mut policy = SmallBodies { bodies: &self.bodies, room, resolve };
+        let mut policy = SmallBodies { bodies: &self.bodies, inlined: &mut self.inlined, room, resolve };
         inline_calls(func, &mut policy);
     }
 }
@@ -106,6 +113,7 @@ impl Inliner {
 /// The policy for one caller.
 struct SmallBodies<'a> {
     bodies: &'a HashMap<SymbolName, Body>,
+    inlined: &'a mut HashSet<SymbolName>,
     /// Weight by which the caller may still grow.
     room: usize,
     resolve: Resolve<'a>,
@@ -128,7 +136,10 @@ impl Inline for SmallBodies<'_> {
     fn decided(&mut self, caller: &Function, callee: FuncRef, outcome: Result<(), Refusal>) {
         let name = caller.display_name(&caller.dfg.ext_funcs[callee].name);
         match outcome {
-            Ok(()) => log::debug!("{}: the call of {name} is inlined", caller.name),
+            Ok(()) => {
+                log::debug!("{}: the call of {name} is inlined", caller.name);
+                self.inlined.extend(called(caller, callee, self.resolve));
+            }
             Err(refusal) => log::debug!("{}: the call of {name} remains: {refusal}", caller.name),
         }
     }

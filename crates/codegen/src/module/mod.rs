@@ -24,6 +24,7 @@ mod definitions;
 mod error;
 mod inlining;
 mod libcalls;
+mod unused;
 
 pub use data::{DataContents, DataDescription};
 pub use declarations::{
