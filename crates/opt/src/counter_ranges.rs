@@ -24,7 +24,7 @@ use kingpost_ir::cfg::Predecessor;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Block, Function, Opcode, Value};
 
-use crate::induction::{Counter, constant_of, extended};
+use crate::counters::{Counter, constant_of, extended};
 use crate::ranges::{Range, Sign, satisfying, satisfying_extended};
 
 /// Maximum number of blocks whose tests are looked at for one counter, from the edge back upward.
@@ -163,7 +163,7 @@ fn reached_exactly(
     is_reached.then(|| Range { low: first.min(last), high: first.max(last) })
 }
 
-/// Returns the only edge to a block that is no edge back: whoever reaches the block has passed it.
+/// Returns the only edge to a block that is no edge back: an execution that reaches the block has passed it.
 fn only_edge_from_above(analyses: &Analyses, block: Block) -> Option<Predecessor> {
     let is_from_above = |pred: &&Predecessor| !analyses.dominators.dominates(block, pred.block);
     let mut preds = analyses.cfg.preds(block).iter().filter(is_from_above);

@@ -20,33 +20,16 @@
 //!
 //! Cost: linear.
 
-use cranelift_entity::SecondaryMap;
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::cfg::Predecessor;
-use kingpost_ir::loops::Loop;
 use kingpost_ir::types::I64;
-use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value, ValueDef};
+use kingpost_ir::{Block, Function, Inst, InstData, Opcode};
 use kingpost_meter::heap_bytes;
 
 use crate::counter_ranges::{Proof, prove};
-use crate::purity::constant;
+use crate::counters::{Counter, Counters, constant_of, make, param_and_offset, replace_extension, sum_with};
 use crate::ranges::{Range, Sign};
-use crate::sums::Sum;
-
-/// A parameter of a loop's header to which each round adds a constant.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Counter {
-    pub(crate) of: Loop,
-    pub(crate) param: Value,
-    /// Number of the parameter.
-    number: usize,
-    pub(crate) step: i128,
-    /// The sum, which the edge back passes.
-    pub(crate) next: Value,
-    pub(crate) back: Predecessor,
-    /// The bits of its first value, if that is a constant.
-    pub(crate) start: Option<u64>,
-}
+use crate::sums::Sums;
 
 /// An extension of a counter, or of its sum with a constant.
 #[derive(Clone, Copy, Debug)]
@@ -63,17 +46,11 @@ struct Use {
 /// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct Induction {
-    pub(crate) counters: Vec<Counter>,
-    /// By value: number plus one of the counter whose parameter it is.
-    pub(crate) numbers: SecondaryMap<Value, u32>,
+    counters: Counters,
     uses: Vec<Use>,
-    pub(crate) sums: Vec<Sum>,
+    sums: Sums,
     /// By counter: the proof with which it is widened.
-    pub(crate) chosen: Vec<Option<Proof>>,
-    /// By counter: its proof with a sign, if a sum has asked for that.
-    pub(crate) signed: Vec<Option<Option<Proof>>>,
-    /// By counter: whether a sum needs it in 64 bits.
-    pub(crate) is_in_sum: Vec<bool>,
+    chosen: Vec<Option<Proof>>,
     /// Headers with widened counters.
     changed: Vec<Block>,
     keep: Vec<bool>,
@@ -81,21 +58,21 @@ pub(crate) struct Induction {
     pub(crate) has_extending_addresses: bool,
 }
 
-heap_bytes!(Induction { counters, numbers, uses, sums, chosen, signed, is_in_sum, changed, keep } without { has_extending_addresses });
+heap_bytes!(Induction { counters, uses, sums, chosen, changed, keep } without { has_extending_addresses });
 
 impl Induction {
     /// Runs the pass. Returns `true` if there are new aliases.
     pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) -> bool {
         self.find_counters(func, analyses);
-        if self.counters.is_empty() {
+        if self.counters.list.is_empty() {
             return false;
         }
         self.find_uses(func, analyses);
         self.uses.sort_by_key(|each| each.counter);
         self.choose(func, analyses);
-        self.choose_sums(func, analyses);
+        self.sums.choose(func, analyses, &self.counters, &mut self.chosen);
         self.widen_all(func, analyses);
-        self.widen_sums(func);
+        self.sums.widen(func);
         for index in 0..self.changed.len() {
             self.drop_params(func, analyses, self.changed[index]);
         }
@@ -104,23 +81,18 @@ impl Induction {
 
     /// Chooses the counters that are widened because of their own extensions.
     fn choose(&mut self, func: &Function, analyses: &Analyses) {
-        let count = self.counters.len();
         self.chosen.clear();
-        self.chosen.resize(count, None);
-        self.signed.clear();
-        self.signed.resize(count, None);
-        self.is_in_sum.clear();
-        self.is_in_sum.resize(count, false);
+        self.chosen.resize(self.counters.list.len(), None);
         for uses in self.uses.chunk_by(|a, b| a.counter == b.counter) {
             let number = uses[0].counter as usize;
-            self.chosen[number] = best_proof(func, analyses, &self.counters[number], uses);
+            self.chosen[number] = best_proof(func, analyses, &self.counters.list[number], uses);
         }
     }
 
     fn widen_all(&mut self, func: &mut Function, analyses: &Analyses) {
         self.changed.clear();
         let mut rest = &*self.uses;
-        for (number, counter) in self.counters.iter().enumerate() {
+        for (number, counter) in self.counters.list.iter().enumerate() {
             let (uses, others) = rest.split_at(rest.partition_point(|each| each.counter as usize <= number));
             rest = others;
             let Some(proof) = self.chosen[number] else { continue };
@@ -129,12 +101,12 @@ impl Induction {
                 self.changed.push(header);
                 own_arguments(func, analyses, header);
             }
-            widen(func, analyses, counter, proof, uses, self.is_in_sum[number]);
+            widen(func, analyses, counter, proof, uses, self.sums.has(number));
         }
     }
 
     fn find_counters(&mut self, func: &Function, analyses: &Analyses) {
-        self.counters.clear();
+        self.counters.list.clear();
         let limit = if self.has_extending_addresses { 32 } else { 64 };
         for each in analyses.loops.loops() {
             let header = analyses.loops.header(each);
@@ -149,7 +121,7 @@ impl Induction {
                 let next = func.dfg.resolve_aliases(next);
                 if let Some(step) = sum_with(func, next, param).filter(|&step| step != 0) {
                     let start = start_of(func, analyses, header, number);
-                    self.counters.push(Counter { of: each, param, number, step, next, back, start });
+                    self.counters.list.push(Counter { of: each, param, number, step, next, back, start });
                 }
             }
         }
@@ -158,11 +130,7 @@ impl Induction {
     fn find_uses(&mut self, func: &Function, analyses: &Analyses) {
         self.uses.clear();
         self.sums.clear();
-        self.numbers.clear();
-        self.numbers.resize(func.dfg.num_values());
-        for (index, counter) in self.counters.iter().enumerate() {
-            self.numbers[counter.param] = index as u32 + 1;
-        }
+        self.counters.number(func);
         for &block in analyses.dominators.preorder() {
             if analyses.loops.innermost_loop(block).is_none() {
                 continue;
@@ -178,11 +146,11 @@ impl Induction {
                 }
                 let value = func.dfg.resolve_aliases(func.dfg.inline_arg(inst, 0));
                 let Some((param, offset)) = param_and_offset(func, value) else {
-                    self.sums.extend(Sum::of(func, inst, block, value));
+                    self.sums.add(func, inst, block, value);
                     continue;
                 };
-                if let Some(counter) = self.numbers[param].checked_sub(1) {
-                    let is_next = self.counters[counter as usize].next == value;
+                if let Some(counter) = self.counters.number_of(param) {
+                    let is_next = self.counters.list[counter as usize].next == value;
                     self.uses.push(Use { counter, inst, block, sign, offset, is_next });
                 }
             }
@@ -224,72 +192,6 @@ fn start_of(func: &Function, analyses: &Analyses, header: Block, number: usize) 
         }
     }
     only
-}
-
-/// Returns the bits of a constant, which may be reduced or extended.
-pub(crate) fn constant_of(func: &Function, value: Value) -> Option<u64> {
-    let value = func.dfg.resolve_aliases(value);
-    if let Some(bits) = constant(func, value) {
-        return Some(bits);
-    }
-    let inst = func.dfg.first_result_of(value)?;
-    let width = func.dfg.value_type(value).bits();
-    let opcode = func.dfg.opcode(inst);
-    if width > 64 || !matches!(opcode, Opcode::Ireduce | Opcode::Uextend | Opcode::Sextend) {
-        return None;
-    }
-    let operand = func.dfg.resolve_aliases(func.dfg.inline_arg(inst, 0));
-    let bits = constant(func, operand)?;
-    let sign = if opcode == Opcode::Sextend { Sign::Signed } else { Sign::Unsigned };
-    let number = sign.read(bits, func.dfg.value_type(operand).bits());
-    Some(Sign::Unsigned.read(number as u64, width) as u64)
-}
-
-/// Returns the constant, read with a sign, whose sum with `param` is `value`.
-fn sum_with(func: &Function, value: Value, param: Value) -> Option<i128> {
-    param_and_offset(func, value).filter(|&(of, _)| of == param).map(|(_, offset)| offset)
-}
-
-/// Returns a parameter and a constant, read with a sign, whose sum a value is. The sum may have been computed in a wider
-/// type.
-fn param_and_offset(func: &Function, value: Value) -> Option<(Value, i128)> {
-    let width = func.dfg.value_type(value).bits();
-    let is_param = |value| matches!(func.dfg.value_def(value), ValueDef::Param(..));
-    if is_param(value) {
-        return Some((value, 0));
-    }
-    let mut inst = func.dfg.first_result_of(value)?;
-    let is_wide = func.dfg.opcode(inst) == Opcode::Ireduce;
-    if is_wide {
-        inst = func.dfg.first_result_of(func.dfg.resolve_aliases(func.dfg.inline_arg(inst, 0)))?;
-    }
-    let opcode = func.dfg.opcode(inst);
-    if !matches!(opcode, Opcode::Iadd | Opcode::Isub) {
-        return None;
-    }
-    let [x, y] = *func.dfg.inst_args(inst) else { return None };
-    let (mut x, y) = if constant_of(func, y).is_none() && opcode == Opcode::Iadd { (y, x) } else { (x, y) };
-    if func.dfg.value_type(x).bits() > 64 {
-        return None;
-    }
-    let bits = constant_of(func, y)?;
-    let bits = if opcode == Opcode::Isub { bits.wrapping_neg() } else { bits };
-    x = func.dfg.resolve_aliases(x);
-    if is_wide {
-        x = extended(func, x)?.0;
-    }
-    (is_param(x) && func.dfg.value_type(x).bits() == width).then(|| (x, Sign::Signed.read(bits, width)))
-}
-
-/// Returns the operand and the sign of an extension.
-pub(crate) fn extended(func: &Function, value: Value) -> Option<(Value, Sign)> {
-    let inst = func.dfg.first_result_of(value)?;
-    let sign = match func.dfg.opcode(inst) {
-        Opcode::Sextend => Sign::Signed,
-        Opcode::Uextend => Sign::Unsigned,
-        _ => return None,
-    };
-    Some((func.dfg.resolve_aliases(func.dfg.inline_arg(inst, 0)), sign))
 }
 
 /// Returns the proof with which most extensions in the loop need no instruction. `None` if there is none.
@@ -361,28 +263,4 @@ fn widen(func: &mut Function, analyses: &Analyses, counter: &Counter, proof: Pro
         };
         replace_extension(func, each.inst, value, wide);
     }
-}
-
-/// Replaces an extension by a value of the type `wide`, which has at least as many bits.
-pub(crate) fn replace_extension(func: &mut Function, inst: Inst, value: Value, wide: Type) {
-    let ty = func.dfg.ctrl_type(inst);
-    match func.dfg.first_result(inst) {
-        Some(result) if ty == wide => {
-            let _ = func.dfg.change_to_alias(result, value);
-            func.layout.remove_inst(inst);
-        }
-        _ => func.dfg.replace_inst(inst, InstData::unary(Opcode::Ireduce, ty, value)),
-    }
-}
-
-/// Makes an instruction before another one, and returns its result.
-pub(crate) fn make(func: &mut Function, before: Inst, data: InstData, ty: Type) -> Value {
-    let inst = func.dfg.make_inst(data);
-    func.dfg.make_results(inst, ty);
-    func.layout.insert_inst(inst, before);
-    let location = func.srcloc(before);
-    if !location.is_none() {
-        func.srclocs[inst] = location;
-    }
-    func.dfg.inst_results(inst)[0]
 }

@@ -9,7 +9,7 @@
 //! | `mem2reg.rs` | promotion of stack slots to values |
 //! | `gvn.rs` | value numbering, with the rewrite rules on insertion |
 //! | `induction.rs`, `sums.rs` | before the same walk: counters of loops, and their sums, in the type that their uses need |
-//! | `counter_ranges.rs`, `ranges.rs` | for these: the numbers that a counter may be |
+//! | `counters.rs`, `counter_ranges.rs`, `ranges.rs` | for these: the counters, and the numbers that they may be |
 //! | `numbering.rs`, `memory_ops.rs`, `branches.rs` | parts of the same walk: equal instructions, loads and stores, conditions and branches |
 //! | `memory.rs` | contents of memory, for that walk |
 //! | `store_to_load_forwarding.rs` | loads of part of a stored value |
@@ -44,6 +44,7 @@ mod cleanup;
 mod code_motion;
 mod constant_params;
 mod counter_ranges;
+mod counters;
 mod dispatch;
 mod fold;
 mod gvn;

@@ -16,10 +16,11 @@
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::types::I64;
 use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Value};
+use kingpost_meter::heap_bytes;
 use smallvec::SmallVec;
 
-use crate::counter_ranges::prove;
-use crate::induction::{Induction, constant_of, make, replace_extension};
+use crate::counter_ranges::{Proof, prove};
+use crate::counters::{Counters, constant_of, make, replace_extension};
 use crate::ranges::{Range, Sign};
 
 /// Maximum number of values from an extension to the counters.
@@ -27,81 +28,111 @@ const MAX_NODES: usize = 8;
 
 /// An extension, with a sign and to 64 bits, of a sum or product.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sum {
+struct Sum {
     inst: Inst,
     block: Block,
 }
 
-/// Values of a sum that remain to be looked at, and the counters found.
-struct Search {
+/// The sums of a function.
+#[derive(Default, Debug)]
+pub(crate) struct Sums {
+    sums: Vec<Sum>,
+    /// By counter: its proof with a sign, if a sum has asked for that.
+    signed: Vec<Option<Option<Proof>>>,
+    /// By counter: whether a sum needs it in 64 bits.
+    is_needed: Vec<bool>,
+}
+
+heap_bytes!(Sums { sums, signed, is_needed });
+
+/// A search for the counters of a sum.
+struct Search<'a> {
+    func: &'a Function,
+    analyses: &'a Analyses,
+    counters: &'a Counters,
+    /// The block of the extension.
+    block: Block,
+    /// Number of values that it may still look at.
     left: usize,
-    counters: SmallVec<[u32; MAX_NODES]>,
+    found: SmallVec<[u32; MAX_NODES]>,
 }
 
-impl Sum {
-    /// Returns the extension of `value` in a block if it may be one.
-    pub(crate) fn of(func: &Function, inst: Inst, block: Block, value: Value) -> Option<Sum> {
-        let opcode = func.dfg.opcode(func.dfg.first_result_of(value)?);
-        let is_sum = matches!(opcode, Opcode::Iadd | Opcode::Isub | Opcode::Imul | Opcode::Ishl);
-        let is_extended = func.dfg.opcode(inst) == Opcode::Sextend && func.dfg.ctrl_type(inst) == I64;
-        (is_sum && is_extended).then_some(Sum { inst, block })
+impl Sums {
+    pub(crate) fn clear(&mut self) {
+        self.sums.clear();
     }
-}
 
-impl Induction {
-    /// Decides which sums are computed in the wider type. Adds their counters to those that are widened.
-    pub(crate) fn choose_sums(&mut self, func: &Function, analyses: &Analyses) {
+    /// Adds the extension of `value` in a block if it may be one of a sum.
+    pub(crate) fn add(&mut self, func: &Function, inst: Inst, block: Block, value: Value) {
+        let opcode = func.dfg.first_result_of(value).map(|inst| func.dfg.opcode(inst));
+        let is_sum = matches!(opcode, Some(Opcode::Iadd | Opcode::Isub | Opcode::Imul | Opcode::Ishl));
+        if is_sum && func.dfg.opcode(inst) == Opcode::Sextend && func.dfg.ctrl_type(inst) == I64 {
+            self.sums.push(Sum { inst, block });
+        }
+    }
+
+    /// Decides which sums are computed in the wider type, and keeps these. Adds their counters to `chosen`, the counters that
+    /// are widened.
+    pub(crate) fn choose(
+        &mut self,
+        func: &Function,
+        analyses: &Analyses,
+        counters: &Counters,
+        chosen: &mut [Option<Proof>],
+    ) {
+        self.signed.clear();
+        self.signed.resize(chosen.len(), None);
+        self.is_needed.clear();
+        self.is_needed.resize(chosen.len(), false);
         let mut sums = std::mem::take(&mut self.sums);
-        sums.retain(|sum| {
-            let mut search = Search { left: MAX_NODES, counters: SmallVec::new() };
-            let value = func.dfg.resolve_aliases(func.dfg.inline_arg(sum.inst, 0));
-            self.range_of(func, analyses, value, sum.block, &mut search).is_some()
-                && self.choose_counters(func, &search)
+        sums.retain(|&Sum { inst, block }| {
+            let mut search = Search { func, analyses, counters, block, left: MAX_NODES, found: SmallVec::new() };
+            let value = func.dfg.resolve_aliases(func.dfg.inline_arg(inst, 0));
+            self.range_of(&mut search, value).is_some() && self.choose_counters(&search, chosen)
         });
         self.sums = sums;
     }
 
     /// Adds counters to those that are widened. Returns `false` if one is widened to other numbers.
-    fn choose_counters(&mut self, func: &Function, search: &Search) -> bool {
+    fn choose_counters(&mut self, search: &Search<'_>, chosen: &mut [Option<Proof>]) -> bool {
         let is_alike = |&number: &u32| {
-            let width = func.dfg.value_type(self.counters[number as usize].param).bits();
-            let chosen = self.chosen[number as usize];
+            let width = search.func.dfg.value_type(search.counters.list[number as usize].param).bits();
+            let chosen = chosen[number as usize];
             chosen.is_none_or(|proof| proof.sign == Sign::Signed || Range::of_both(width).contains(proof.range))
         };
-        if search.counters.is_empty() || !search.counters.iter().all(is_alike) {
+        if search.found.is_empty() || !search.found.iter().all(is_alike) {
             return false;
         }
-        for &number in &search.counters {
+        for &number in &search.found {
             let number = number as usize;
-            self.is_in_sum[number] = true;
-            if self.chosen[number].is_none() {
-                self.chosen[number] = self.signed[number].flatten();
+            self.is_needed[number] = true;
+            if chosen[number].is_none() {
+                chosen[number] = self.signed[number].flatten();
             }
         }
         true
     }
 
+    /// Returns `true` if a sum needs the counter of this number in 64 bits.
+    pub(crate) fn has(&self, number: usize) -> bool {
+        self.is_needed[number]
+    }
+
     /// Returns the range of a value, read with a sign, if it is computed of counters and constants and nothing exceeds
     /// the type.
-    fn range_of(
-        &mut self,
-        func: &Function,
-        analyses: &Analyses,
-        value: Value,
-        block: Block,
-        search: &mut Search,
-    ) -> Option<Range> {
+    fn range_of(&mut self, search: &mut Search<'_>, value: Value) -> Option<Range> {
         search.left = search.left.checked_sub(1)?;
+        let func = search.func;
         let width = func.dfg.value_type(value).bits();
         if let Some(bits) = constant_of(func, value) {
             return Some(Range::point(Sign::Signed.read(bits, width)));
         }
-        if let Some(number) = self.numbers[value].checked_sub(1) {
-            search.counters.push(number);
-            let counter = self.counters[number as usize];
+        if let Some(number) = search.counters.number_of(value) {
+            search.found.push(number);
+            let counter = &search.counters.list[number as usize];
             let proof = &mut self.signed[number as usize];
-            let proof = (*proof.get_or_insert_with(|| prove(func, analyses, &counter, Sign::Signed)))?;
-            return Some(proof.range_in(analyses, block));
+            let proof = (*proof.get_or_insert_with(|| prove(func, search.analyses, counter, Sign::Signed)))?;
+            return Some(proof.range_in(search.analyses, search.block));
         }
         let inst = func.dfg.first_result_of(value)?;
         let [x, y] = *func.dfg.inst_args(inst) else { return None };
@@ -109,8 +140,8 @@ impl Induction {
         let opcode = func.dfg.opcode(inst);
         let range = match opcode {
             Opcode::Iadd | Opcode::Isub | Opcode::Imul => {
-                let x = self.range_of(func, analyses, x, block, search)?;
-                let y = self.range_of(func, analyses, y, block, search)?;
+                let x = self.range_of(search, x)?;
+                let y = self.range_of(search, y)?;
                 match opcode {
                     Opcode::Iadd => x.sum(y),
                     Opcode::Isub => x.sum(y.negated()),
@@ -119,7 +150,7 @@ impl Induction {
             }
             Opcode::Ishl => {
                 let amount = shift(func, y, width)?;
-                self.range_of(func, analyses, x, block, search)?.product(Range::point(1 << amount))
+                self.range_of(search, x)?.product(Range::point(1 << amount))
             }
             _ => return None,
         };
@@ -127,7 +158,7 @@ impl Induction {
     }
 
     /// Computes the chosen sums of the wide counters.
-    pub(crate) fn widen_sums(&self, func: &mut Function) {
+    pub(crate) fn widen(&self, func: &mut Function) {
         for sum in &self.sums {
             let value = func.dfg.inline_arg(sum.inst, 0);
             if let Some(wide) = wide(func, value, sum.inst) {

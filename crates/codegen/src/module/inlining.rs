@@ -37,7 +37,7 @@ const MIN_GROWTH: usize = 64;
 #[derive(Default, Debug)]
 pub struct Inliner {
     bodies: HashMap<SymbolName, Body>,
-    /// Functions of which a call has been inlined.
+    /// Functions that have been inlined at least once.
     inlined: HashSet<SymbolName>,
 }
 
@@ -82,7 +82,7 @@ impl Inliner {
         self.bodies.remove(symbol);
     }
 
-    /// Returns the functions of which a call has been inlined.
+    /// Returns the functions that have been inlined at least once.
     pub(super) fn inlined(&self) -> &HashSet<SymbolName> {
         &self.inlined
     }
