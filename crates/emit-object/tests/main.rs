@@ -2,6 +2,7 @@
 
 mod assembly;
 mod calls;
+mod conventions;
 mod data;
 mod debug;
 mod exceptions;

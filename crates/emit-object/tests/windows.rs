@@ -214,13 +214,13 @@ function %plus_one(i64) -> i64 windows_fastcall { block0(v0: i64): v2 = iconst.i
 ";
 
 /// Tools that run programs for Windows.
-struct Tools {
+pub(crate) struct Tools {
     /// The folder that is Wine's drive.
     prefix: PathBuf,
 }
 
 /// Returns the tools, or `None` with a message if they are not installed.
-fn tools() -> Option<&'static Tools> {
+pub(crate) fn tools() -> Option<&'static Tools> {
     static TOOLS: OnceLock<Option<Tools>> = OnceLock::new();
     let find = || {
         let missing = [CC, "wine"].into_iter().find(|tool| Command::new(tool).arg("--version").output().is_err());
@@ -246,14 +246,14 @@ fn wine_folder() -> PathBuf {
 
 impl Tools {
     /// Compiles and links the inputs, without a warning.
-    fn link(&self, inputs: &[&Path], options: &[&str], program: &Path) {
+    pub(crate) fn link(&self, inputs: &[&Path], options: &[&str], program: &Path) {
         let output = Command::new(CC).args(["-O1", "-Wall"]).args(inputs).args(options).arg("-o").arg(program).output();
         let output = output.unwrap();
         assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
     /// Runs a program and returns its output, which must be a success.
-    fn run(&self, program: &Path) -> String {
+    pub(crate) fn run(&self, program: &Path) -> String {
         let mut command = Command::new("wine");
         command.env("WINEPREFIX", &self.prefix).env("WINEDEBUG", "-all").env("WINEDLLOVERRIDES", "mscoree=;mshtml=");
         // A file, because Wine's servers keep a pipe open for seconds after the program ended.

@@ -182,6 +182,9 @@ impl<'a> Interpreter<'a> {
         match callee {
             Callee::Function(id) => {
                 let function = self.environment.function(id);
+                if function.signature.special_param_index(ArgumentPurpose::VariadicList).is_some() {
+                    return Err(cx.not_supported());
+                }
                 if !same_types(signature, &function.signature) {
                     return Err(Stop::Arguments { function: function.name.to_string() });
                 }

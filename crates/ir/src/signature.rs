@@ -29,6 +29,10 @@ pub enum ArgumentPurpose {
     StructReturn,
     /// The VM context pointer.
     VmContext,
+    /// The address of the first variadic argument, in the definition of a variadic function: the value of a `va_list`
+    /// of C on Windows and on Apple silicon. It is the only parameter after the declared ones. This is an extension of
+    /// the text.
+    VariadicList,
 }
 
 /// A parameter or result of a signature.
@@ -82,6 +86,7 @@ impl fmt::Display for AbiParam {
             ArgumentPurpose::StructArgument(size) => write!(f, " sarg({size})"),
             ArgumentPurpose::StructReturn => f.write_str(" sret"),
             ArgumentPurpose::VmContext => f.write_str(" vmctx"),
+            ArgumentPurpose::VariadicList => f.write_str(" va_list"),
         }
     }
 }
@@ -174,8 +179,8 @@ pub struct Signature {
     pub returns: SmallVec<[AbiParam; 2]>,
     /// Convention.
     pub call_conv: CallConv,
-    /// Number of parameters that C declares, for a call to a variadic function of C; later parameters are variadic.
-    /// The text has `...` before them: `(i64, ..., i32, f64) -> i32`. This is an extension of the text.
+    /// Number of parameters that C declares, of a variadic function of C. Later parameters of a call are variadic. The
+    /// text has `...` before them: `(i64, ..., i32, f64) -> i32`. This is an extension of the text.
     pub variadic: Option<u32>,
 }
 

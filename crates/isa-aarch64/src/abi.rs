@@ -19,7 +19,8 @@ use kingpost_ir::types::{F128, I64, I128};
 use kingpost_mach::LowerError;
 use kingpost_mach::Settings;
 use kingpost_mach::abi::{
-    AbiArg, AbiPart, AbiPlace, AbiSignature, area_bytes, check_struct_return, no_convention, winch_results,
+    AbiArg, AbiPart, AbiPlace, AbiSignature, VariadicList, area_bytes, check_struct_return, no_convention, struct_word,
+    winch_results,
 };
 use kingpost_regalloc::PRegSet;
 use smallvec::{SmallVec, smallvec};
@@ -117,6 +118,7 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
         abi.return_area = Some(pointer);
     }
     check_variadic(signature)?;
+    args.splits = signature.call_conv == CallConv::WindowsFastcall && signature.variadic.is_some();
     for (index, param) in signature.params.iter().enumerate() {
         if convention.apple && signature.variadic == Some(index as u32) {
             // Variadic arguments are in memory, each in at least 8 bytes.
@@ -124,7 +126,8 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
             args.bytes = args.bytes.next_multiple_of(8);
         }
         let arg = match param.purpose {
-            ArgumentPurpose::StructArgument(_) => return Err(unsupported("a structure as an argument")),
+            ArgumentPurpose::StructArgument(size) => args.structure(size),
+            ArgumentPurpose::VariadicList => AbiArg::VariadicList(args.variadic_list(convention.apple)),
             ArgumentPurpose::StructReturn if convention.callee_pops => {
                 return Err(unsupported("`sret` in the calling convention `tail`"));
             }
@@ -134,6 +137,7 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
         };
         abi.args.push(arg);
     }
+    args.place_copies(&mut abi.args);
     abi.arg_bytes = area_bytes(args.bytes, STACK_ALIGN)?;
     Ok(abi)
 }
@@ -146,7 +150,7 @@ fn check_variadic(signature: &Signature) -> Result<(), LowerError> {
     match signature.call_conv {
         CallConv::SystemV | CallConv::AppleAarch64 => Ok(()),
         CallConv::WindowsFastcall if signature.params.iter().all(|param| param.value_type.is_int()) => Ok(()),
-        CallConv::WindowsFastcall => Err(unsupported("a vector, f16 or f128 in a variadic signature")),
+        CallConv::WindowsFastcall => Err(unsupported("a dynamic vector in a variadic signature")),
         _ => Err(unsupported("a variadic signature of this calling convention")),
     }
 }
@@ -176,12 +180,55 @@ struct Places {
     bytes: u64,
     apple: bool,
     guards: bool,
+    /// Whether a structure may be partly in registers: rules of Windows for variadic signatures.
+    splits: bool,
 }
 
 impl Places {
     fn new(convention: &Convention) -> Places {
         let Convention { first_int, apple, guards, .. } = *convention;
-        Places { next_int: first_int, next_float: 0, bytes: 0, apple, guards }
+        Places { next_int: first_int, next_float: 0, bytes: 0, apple, guards, splits: false }
+    }
+
+    /// Returns the place of a structure: up to 16 bytes like integers (rules C.12 to C.15), otherwise by address (rule
+    /// B.4). Its alignment is taken to be 8 bytes, and its members no floats.
+    fn structure(&mut self, size: u32) -> AbiArg {
+        if size > 16 {
+            return AbiArg::StructByAddress { pointer: self.part(I64, ArgumentExtension::None), offset: 0, size };
+        }
+        let words = size.div_ceil(8);
+        let fits = u32::from(self.next_int) + words <= u32::from(REGS);
+        if !fits && (!self.splits || self.next_int >= REGS) {
+            self.next_int = REGS;
+            let offset = self.bytes.next_multiple_of(8);
+            self.bytes = offset + 8 * u64::from(words);
+            return AbiArg::Struct { offset: offset as u32, size };
+        }
+        let word = |index| AbiPart { ty: struct_word(size, index), ..self.part(I64, ArgumentExtension::None) };
+        AbiArg::StructInRegs { parts: (0..words).map(word).collect(), size }
+    }
+
+    /// Returns the list of variadic arguments. On Windows, callees store the registers that may hold some immediately
+    /// below the arguments in memory; elsewhere, all are in memory.
+    fn variadic_list(&self, apple: bool) -> VariadicList {
+        let offset = self.bytes.next_multiple_of(8) as i32;
+        if apple || self.next_int >= REGS {
+            return VariadicList { offset, ..VariadicList::default() };
+        }
+        let bytes = 8 * i32::from(REGS - self.next_int);
+        let registers = (self.next_int..REGS).map(x).zip((-bytes..).step_by(8)).collect();
+        VariadicList { offset: -bytes, registers, reserved: (bytes as u32).next_multiple_of(STACK_ALIGN) }
+    }
+
+    /// Places the copies of structures, after all arguments.
+    fn place_copies(&mut self, args: &mut [AbiArg]) {
+        for arg in args {
+            if let AbiArg::StructByAddress { offset, size, .. } = arg {
+                let start = self.bytes.next_multiple_of(16);
+                *offset = start as u32;
+                self.bytes = start + u64::from(*size).next_multiple_of(8);
+            }
+        }
     }
 
     fn value(&mut self, param: &AbiParam) -> Result<SmallVec<[AbiPart; 2]>, LowerError> {
@@ -252,6 +299,28 @@ mod tests {
     }
 
     #[test]
+    fn structures_and_variadic_lists() {
+        let text = |conv: CallConv, params: &[AbiParam], variadic: Option<u32>| {
+            let mut signature = Signature::new(conv);
+            signature.params.extend(params.iter().copied());
+            signature.variadic = variadic;
+            assign(&signature, &Settings::default()).unwrap().text(|reg| crate::regs::name(reg, 8))
+        };
+        let word = AbiParam::new(I64);
+        let structure = |size| AbiParam::special(I64, ArgumentPurpose::StructArgument(size));
+        let params = [structure(8), structure(16), structure(24), word, word, word, structure(16), word];
+        let expected = "x0..8 x1:x2..16 *x3+32..24 x4 x5 x6 +0..16 +16 (64) ->  (0)";
+        assert_eq!(text(CallConv::SystemV, &params, None), expected);
+        let split = "x0..8 x1:x2..16 *x3+16..24 x4 x5 x6 x7:+0..16 +8 (48) ->  (0)";
+        assert_eq!(text(CallConv::WindowsFastcall, &params, Some(6)), split);
+        let list = AbiParam::special(I64, ArgumentPurpose::VariadicList);
+        let params = [word, word, word, word, word, list];
+        let stored = "x0 x1 x2 x3 x4 (-24 x5-24 x6-16 x7-8) (0) ->  (0)";
+        assert_eq!(text(CallConv::WindowsFastcall, &params, Some(5)), stored);
+        assert_eq!(text(CallConv::AppleAarch64, &params, Some(5)), "x0 x1 x2 x3 x4 (+0) (0) ->  (0)");
+    }
+
+    #[test]
     fn standard_places() {
         use CallConv::SystemV;
         assert_eq!(check(SystemV, &[I8, F64, I64, F32], &[I32], &[]).unwrap(), "x0 d0 x1 d1 (0) -> x0 (0)");
@@ -296,7 +365,7 @@ mod tests {
         let abi = assign(&signature, &Settings::default()).unwrap();
         let place = |arg: &AbiArg| match arg {
             AbiArg::Value(parts) => parts[0].place,
-            AbiArg::Struct { .. } | AbiArg::Indirect { .. } => unreachable!("structures are refused"),
+            _ => unreachable!("the parameters are no structures"),
         };
         let places: Vec<AbiPlace> = abi.args.iter().map(place).collect();
         assert_eq!((abi.sret, &places[..]), (None, &[AbiPlace::Reg(X8), AbiPlace::Reg(x(0))][..]));

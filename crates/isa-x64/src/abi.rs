@@ -5,7 +5,7 @@
 //! | `system_v` | System V ABI, AMD64 supplement, section 3.2 |
 //! | `fast` | `system_v`, except that the halves of an i128 are placed independently |
 //! | `tail` | `fast` with more result registers; callees pop their stack arguments |
-//! | `windows_fastcall` | Microsoft's "x64 calling convention": an argument takes the register of its position, callers reserve 32 bytes for the first four, arguments of more than 8 bytes are passed by address; results of type i128 have been changed to vectors |
+//! | `windows_fastcall` | Microsoft's "x64 calling convention": an argument takes the register of its position, callers reserve 32 bytes for the first four, arguments and structures of more than 8 bytes are passed by address, variadic floats in both registers of their position; results of type i128 have been changed to vectors |
 //! | `winch` | `system_v`, except that no register is preserved, and only the last result is in a register |
 //! | `preserve_all` | `system_v` without results; all registers are preserved |
 //! | `probestack` | the routine that touches the pages of a frame: the number of bytes is in rax; all registers except rax and r11 are preserved |
@@ -17,11 +17,12 @@ use crate::regs::{
 use crate::x64::STACK_ALIGN;
 use kingpost_ir::Type;
 use kingpost_ir::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv, Signature};
-use kingpost_ir::types::{F16, F128, I64, I128};
+use kingpost_ir::types::{F16, F128, I32, I64, I128};
 use kingpost_mach::LowerError;
 use kingpost_mach::Settings;
 use kingpost_mach::abi::{
-    AbiArg, AbiPart, AbiPlace, AbiSignature, area_bytes, check_struct_return, no_convention, winch_results,
+    AbiArg, AbiPart, AbiPlace, AbiSignature, VariadicList, area_bytes, check_struct_return, no_convention, struct_word,
+    winch_results,
 };
 use kingpost_regalloc::{PReg, PRegSet};
 use smallvec::{SmallVec, smallvec};
@@ -33,7 +34,7 @@ const SYSV_RESULT_INTS: [PReg; 2] = [RAX, RDX];
 const LLVM_RESULT_INTS: [PReg; 3] = [RAX, RDX, RCX];
 const TAIL_RESULT_INTS: [PReg; 8] = [RAX, RCX, RDX, RSI, RDI, R8, R9, R10];
 /// Size in bytes of the area in which a callee may store the arguments that it received in registers.
-const SHADOW_BYTES: u64 = 32;
+pub(crate) const SHADOW_BYTES: u64 = 32;
 
 fn unsupported(what: &'static str) -> LowerError {
     LowerError::Feature { what, target: "x86_64" }
@@ -152,18 +153,18 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
     }
     for (index, param) in signature.params.iter().enumerate() {
         match param.purpose {
-            ArgumentPurpose::StructArgument(_) if convention.by_position => {
-                return Err(unsupported("a structure as an argument in the calling convention `windows_fastcall`"));
-            }
             ArgumentPurpose::StructReturn => abi.sret = Some((index, RAX)),
-            ArgumentPurpose::StructArgument(_) | ArgumentPurpose::Normal | ArgumentPurpose::VmContext => {}
+            ArgumentPurpose::StructArgument(_)
+            | ArgumentPurpose::Normal
+            | ArgumentPurpose::VmContext
+            | ArgumentPurpose::VariadicList => {}
         }
-        abi.args.push(args.argument(param)?);
+        let is_variadic = signature.variadic.is_some_and(|fixed| index >= fixed as usize);
+        abi.args.push(args.argument(param, is_variadic && convention.by_position)?);
     }
     if signature.variadic.is_some() {
         match signature.call_conv {
             CallConv::SystemV => abi.float_count = Some((RAX, (FLOATS.len() - args.floats.len()) as u32)),
-            // Variadic floats have become integers.
             CallConv::WindowsFastcall => {}
             _ => return Err(unsupported("a variadic signature of this calling convention")),
         }
@@ -203,16 +204,49 @@ impl Places<'_> {
         Places { ints, floats, by_position: convention.by_position, bytes: 0, convention }
     }
 
-    fn argument(&mut self, param: &AbiParam) -> Result<AbiArg, LowerError> {
+    /// Returns the place of an argument. `is_copied` says that a float in a register is in a general-purpose register
+    /// too, from which the callee stores it.
+    fn argument(&mut self, param: &AbiParam, is_copied: bool) -> Result<AbiArg, LowerError> {
+        let general = self.ints.first().filter(|_| is_copied && !param.value_type.is_int());
         match param.purpose {
+            ArgumentPurpose::VariadicList => Ok(AbiArg::VariadicList(self.variadic_list())),
+            ArgumentPurpose::StructArgument(size) if self.by_position => Ok(self.structure(size)),
             ArgumentPurpose::StructArgument(size) => Ok(AbiArg::Struct { offset: self.memory(8, size), size }),
             _ if self.by_position && param.value_type.bytes() > 8 => {
                 check(param.value_type, self.convention)?;
                 let pointer = self.part(I64, ArgumentExtension::None);
                 Ok(AbiArg::Indirect { pointer, parts: parts(param.value_type) })
             }
-            _ => Ok(AbiArg::Value(self.value(param)?)),
+            _ => {
+                let mut parts = self.value(param)?;
+                let bits = if param.value_type.bytes() > 4 { I64 } else { I32 };
+                parts.extend(general.map(|&reg| AbiPart::plain(AbiPlace::Reg(reg), bits)));
+                Ok(AbiArg::Value(parts))
+            }
         }
+    }
+
+    /// Returns the place of a structure on Windows: a structure of the size of an integer is passed like one, another
+    /// one by address.
+    fn structure(&mut self, size: u32) -> AbiArg {
+        let mut first = self.part(I64, ArgumentExtension::None);
+        match first.place {
+            _ if !matches!(size, 1 | 2 | 4 | 8) => AbiArg::StructByAddress { pointer: first, offset: 0, size },
+            AbiPlace::Stack(offset) => AbiArg::Struct { offset, size },
+            AbiPlace::Reg(_) => {
+                first.ty = struct_word(size, 0);
+                AbiArg::StructInRegs { parts: smallvec![first], size }
+            }
+        }
+    }
+
+    /// Returns the list of variadic arguments. On Windows, callees store their registers into the memory that callers
+    /// reserve for them below the other arguments.
+    fn variadic_list(&self) -> VariadicList {
+        let first = WINDOWS_ARG_INTS.len() - self.ints.len();
+        let offset = if self.ints.is_empty() { self.bytes as i32 } else { 8 * first as i32 };
+        let registers = self.ints.iter().copied().zip((offset..).step_by(8)).collect();
+        VariadicList { offset, registers, reserved: 0 }
     }
 
     fn value(&mut self, param: &AbiParam) -> Result<SmallVec<[AbiPart; 2]>, LowerError> {
@@ -257,10 +291,15 @@ impl Places<'_> {
     /// Places the copies of arguments that are passed by address, after all arguments.
     fn place_copies(&mut self, args: &mut [AbiArg]) {
         for arg in args {
-            let AbiArg::Indirect { parts, .. } = arg else { continue };
-            self.bytes = self.bytes.next_multiple_of(16);
-            for part in parts {
-                part.place = AbiPlace::Stack(self.memory(8, part.ty.bytes()));
+            match arg {
+                AbiArg::StructByAddress { offset, size, .. } => *offset = self.memory(16, *size),
+                AbiArg::Indirect { parts, .. } => {
+                    self.bytes = self.bytes.next_multiple_of(16);
+                    for part in parts {
+                        part.place = AbiPlace::Stack(self.memory(8, part.ty.bytes()));
+                    }
+                }
+                _ => {}
             }
         }
     }
@@ -339,6 +378,30 @@ mod tests {
         let abi = assign(&signature, &Settings::default()).unwrap();
         assert_eq!(abi.args[0], AbiArg::Struct { offset: 0, size: 24 });
         assert_eq!((abi.sret, abi.arg_bytes), (Some((1, RAX)), 32));
+    }
+
+    #[test]
+    fn windows_passes_structures_like_integers_or_by_address() {
+        let mut signature = Signature::new(CallConv::WindowsFastcall);
+        let structure = |size| AbiParam::special(I64, ArgumentPurpose::StructArgument(size));
+        signature.params.extend([8, 16, 4, 24, 8, 3].map(structure));
+        let abi = assign(&signature, &Settings::default()).unwrap();
+        let text = abi.text(|reg| crate::regs::name(reg, 8));
+        assert_eq!(text, "rcx..8 *rdx+48..16 r8..4 *r9+64..24 +32..8 *+40+96..3 (112) ->  (0)");
+    }
+
+    #[test]
+    fn windows_has_variadic_floats_in_both_registers() {
+        let mut signature = Signature::new(CallConv::WindowsFastcall);
+        signature.params.extend([F64, F64, I64, F64, F64].map(AbiParam::new));
+        signature.variadic = Some(1);
+        let text = |signature: &Signature| {
+            assign(signature, &Settings::default()).unwrap().text(|reg| crate::regs::name(reg, 8))
+        };
+        assert_eq!(text(&signature), "xmm0 xmm1:rdx r8 xmm3:r9 +32 (48) ->  (0)");
+        signature.params.truncate(1);
+        signature.params.push(AbiParam::special(I64, ArgumentPurpose::VariadicList));
+        assert_eq!(text(&signature), "xmm0 (+8 rdx+8 r8+16 r9+24) (32) ->  (0)");
     }
 
     #[test]

@@ -42,6 +42,25 @@ pub enum AbiArg {
         /// Number of bytes to copy.
         size: u32,
     },
+    /// A structure in registers, or partly in the stack argument area: its words in order, each in one part. The value
+    /// is a pointer to it, and the callee stores the words into its frame.
+    StructInRegs {
+        /// Words of 8 bytes. The last one may have fewer.
+        parts: SmallVec<[AbiPart; 2]>,
+        /// Number of bytes.
+        size: u32,
+    },
+    /// A structure whose address is passed. The caller copies it into the stack argument area.
+    StructByAddress {
+        /// Place of the address.
+        pointer: AbiPart,
+        /// Offset of the copy in bytes from the start of the stack argument area.
+        offset: u32,
+        /// Number of bytes.
+        size: u32,
+    },
+    /// The address of the first variadic argument, in the definition of a variadic function.
+    VariadicList(VariadicList),
     /// A value whose address is passed. The caller copies the value into the stack argument area.
     Indirect {
         /// Place of the address.
@@ -49,6 +68,34 @@ pub enum AbiArg {
         /// Parts of the value, consecutive in memory.
         parts: SmallVec<[AbiPart; 2]>,
     },
+}
+
+/// Variadic arguments as the callee reads them: consecutive in memory, the ones in registers after it stored them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct VariadicList {
+    /// Offset of the first variadic argument in bytes from the start of the stack argument area.
+    pub offset: i32,
+    /// Registers that may hold variadic arguments, each with the offset at which the callee stores it.
+    pub registers: SmallVec<[(PReg, i32); 8]>,
+    /// Bytes that the callee reserves below the stack argument area for these registers.
+    pub reserved: u32,
+}
+
+impl AbiPart {
+    /// Returns a part that is not extended.
+    pub fn plain(place: AbiPlace, ty: Type) -> AbiPart {
+        AbiPart { place, ty, extension: ArgumentExtension::None }
+    }
+}
+
+/// Returns the type of word `index` of a structure of `size` bytes.
+pub fn struct_word(size: u32, index: u32) -> Type {
+    match size - 8 * index {
+        1 => I8,
+        2 => I16,
+        3 | 4 => I32,
+        _ => I64,
+    }
 }
 
 impl AbiArg {
@@ -59,7 +106,7 @@ impl AbiArg {
                 [AbiPart { place: AbiPlace::Reg(reg), extension: ArgumentExtension::None, .. }] => Some(reg),
                 _ => None,
             },
-            AbiArg::Struct { .. } | AbiArg::Indirect { .. } => None,
+            _ => None,
         }
     }
 }
@@ -172,7 +219,8 @@ pub fn winch_results(
 impl AbiSignature {
     /// Returns the places on one line: the address of the return area in brackets, arguments, their bytes, results,
     /// their bytes. Parts of a value are joined by colons. `+8` is in memory, `+8..24` is a structure of 24 bytes
-    /// there, and `*rcx+48` is a value there whose address is in `rcx`.
+    /// there, and `*rcx+48` is a value there whose address is in `rcx`. `(+8 rdx+8)` are variadic arguments from that
+    /// offset; the callee stores the one in `rdx`.
     pub fn text(&self, name: impl Fn(PReg) -> String) -> String {
         let part = |part: &AbiPart| match part.place {
             AbiPlace::Reg(reg) => name(reg),
@@ -182,6 +230,12 @@ impl AbiSignature {
         let arg = |arg: &AbiArg| match arg {
             AbiArg::Value(parts) => value(parts),
             AbiArg::Struct { offset, size } => format!("+{offset}..{size}"),
+            AbiArg::StructInRegs { parts, size } => format!("{}..{size}", value(parts)),
+            AbiArg::StructByAddress { pointer, offset, size } => format!("*{}+{offset}..{size}", part(pointer)),
+            AbiArg::VariadicList(list) => {
+                let stored: String = list.registers.iter().map(|&(reg, at)| format!(" {}{at:+}", name(reg))).collect();
+                format!("({:+}{stored})", list.offset)
+            }
             AbiArg::Indirect { pointer, parts } => format!("*{}{}", part(pointer), value(parts)),
         };
         let list = |args: &[AbiArg]| args.iter().map(arg).collect::<Vec<_>>().join(" ");

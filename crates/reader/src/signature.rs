@@ -72,6 +72,7 @@ fn param(lexer: &mut Lexer) -> Result<AbiParam> {
             b"normal" => param.purpose = ArgumentPurpose::Normal,
             b"sret" => param.purpose = ArgumentPurpose::StructReturn,
             b"vmctx" => param.purpose = ArgumentPurpose::VmContext,
+            b"va_list" => param.purpose = ArgumentPurpose::VariadicList,
             b"sarg" => {
                 lexer.expect(b'(', "`(` and a size")?;
                 param.purpose = ArgumentPurpose::StructArgument(literal::unsigned(lexer, "a size")?);

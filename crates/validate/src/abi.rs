@@ -165,6 +165,7 @@ impl Places<'_> {
             match param.purpose {
                 ArgumentPurpose::Normal | ArgumentPurpose::VmContext => {}
                 ArgumentPurpose::StructReturn => return Err(Feature::Signature("sret")),
+                ArgumentPurpose::VariadicList => return Err(Feature::Signature("a list of variadic arguments")),
                 ArgumentPurpose::StructArgument(_) => return Err(Feature::Signature("a structure")),
             }
             let ty = param.value_type;

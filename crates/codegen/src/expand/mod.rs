@@ -12,7 +12,7 @@
 //! | `float_format.rs` | the formats of floats |
 //! | `floats.rs`, `conversions.rs`, `byte_order.rs` | the families of such operations |
 //! | `windows_results.rs` | results of 128 bits in `windows_fastcall` |
-//! | `windows_variadic.rs` | variadic floats in `windows_fastcall` |
+//! | `windows_variadic.rs` | floats and vectors in variadic signatures of Windows on AArch64 |
 //!
 //! Cost: linear in instructions if there is anything to expand, otherwise constant.
 
@@ -44,8 +44,8 @@ pub(crate) fn run(func: &mut Function, compiler: &Compiler) -> Result<(), Refusa
     if !func.global_values.is_empty() && func.dfg.has_symbol_values() {
         global_values::run(func)?;
     }
-    if windows_variadic::occurs(func) {
-        windows_variadic::run(func, !windows_results::passes_by_address(compiler));
+    if windows_variadic::occurs(func) && !windows_results::passes_by_address(compiler) {
+        windows_variadic::run(func);
     }
     if wide::occurs(func) {
         wide::run(func, compiler)?;

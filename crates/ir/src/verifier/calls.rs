@@ -6,7 +6,7 @@ use crate::entities::{Block, ExceptionTable, FuncRef, Inst, SigRef, Value};
 use crate::inst_view::InstView;
 use crate::instruction::{BlockArg, BlockArgKind, BlockCall};
 use crate::opcodes::Opcode;
-use crate::signature::AbiParam;
+use crate::signature::{AbiParam, ArgumentPurpose};
 use crate::types::Type;
 use crate::verifier::{Check, Verified};
 
@@ -153,6 +153,9 @@ impl Check<'_> {
         let Some(signature) = func.dfg.signatures.get(sig) else { return };
         if args.len() != signature.params.len() {
             return self.argument_count(inst, args.len(), signature.params.len());
+        }
+        if signature.special_param_index(ArgumentPurpose::VariadicList).is_some() {
+            self.report(inst, "a call passes variadic arguments and no `va_list`");
         }
         for (index, (&arg, param)) in args.iter().zip(&signature.params).enumerate() {
             let (ty, expected) = (func.dfg.value_type(arg), param.value_type);

@@ -3,7 +3,8 @@
 use crate::entities::{AnyEntity, GlobalValue};
 use crate::extfunc::ExternalName;
 use crate::preamble::GlobalValueData;
-use crate::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv};
+use crate::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv, Signature};
+use crate::types::I64;
 use crate::verifier::{Check, Verified};
 
 /// State of a global value during the search for cycles.
@@ -189,6 +190,7 @@ impl Check<'_> {
         let func = self.func;
         self.extensions(&func.signature.params, "Parameter");
         self.extensions(&func.signature.returns, "Return value");
+        self.variadic_list(&func.signature);
         for (index, param) in func.signature.returns.iter().enumerate() {
             if let ArgumentPurpose::StructArgument(_) = param.purpose {
                 self.report(
@@ -198,6 +200,24 @@ impl Check<'_> {
             }
         }
         self.stop_on_errors()
+    }
+
+    /// Checks that a `va_list` is the only parameter after `...`, and an address.
+    fn variadic_list(&mut self, signature: &Signature) {
+        let Some(index) = signature.special_param_index(ArgumentPurpose::VariadicList) else { return };
+        if signature.variadic != Some(index as u32) || index + 1 != signature.params.len() {
+            self.report(
+                AnyEntity::Function,
+                format_args!("Parameter at position {index} is a `va_list` and not alone after `...`"),
+            );
+        }
+        let ty = signature.params[index].value_type;
+        if ty != I64 {
+            self.report(
+                AnyEntity::Function,
+                format_args!("Parameter at position {index} is a `va_list` of type {ty}, not i64"),
+            );
+        }
     }
 
     fn extensions(&mut self, params: &[AbiParam], what: &str) {

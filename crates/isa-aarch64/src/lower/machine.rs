@@ -71,7 +71,6 @@ impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
             smax: [rows::ATOMIC16_SMAX_M, rows::ATOMIC16_SMAX_BIG_M],
         },
     };
-    const MEMCPY_ARGS: [PReg; 3] = [x(0), x(1), x(2)];
     const PAYLOADS: [PReg; 2] = [x(0), x(1)];
     const LIBCALL_CLOBBERS: Clobbers =
         Clobbers { lost: AAPCS_CLOBBERS, partial: AAPCS_PARTIAL, kept_bytes: AAPCS_KEPT_BYTES };
@@ -208,6 +207,14 @@ impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
         let image = self.float_temp(128);
         self.emit(rows::FMOV_FR.of(64), &[image, low]);
         self.emit(rows::INS64_HIGH_FR, &[def, image, high]);
+    }
+
+    fn memcpy_args(&self) -> ([PReg; 3], u32) {
+        ([x(0), x(1), x(2)], 0)
+    }
+
+    fn float_bits(&mut self, def: VReg, source: VReg, bits: u32) {
+        self.emit(rows::FMOV_RF.of(bits.max(32)), &[def, source]);
     }
 
     fn split_halves(&mut self, low: VReg, high: VReg, source: VReg) {

@@ -4,11 +4,13 @@ use super::branch;
 use super::convert::sign_extend_rows;
 use super::cx::Cx;
 use super::vector::repeated;
+use crate::abi::SHADOW_BYTES;
 use crate::edit::{fill_row, spill_row};
 use crate::frame::PROBE_CLOBBERS;
-use crate::regs::{RAX, RCX, RDI, RDX, RSI, SYSV_CLOBBERED_INTS, SYSV_CLOBBERS};
+use crate::regs::{R8, RAX, RCX, RDI, RDX, RSI, SYSV_CLOBBERED_INTS, SYSV_CLOBBERS};
 use crate::rows;
 use kingpost_ir::libcall::LibCall;
+use kingpost_ir::signature::CallConv;
 use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_mach::lower::{CallRows, CommonRows, LowerBackend, PairRows, WideRows};
 use kingpost_mach::{Address, LowerError, MInst, RowId};
@@ -72,7 +74,6 @@ impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
             smax: [rows::ATOMIC16_SMAX_M, rows::ATOMIC16_SMAX_BIG_M],
         },
     };
-    const MEMCPY_ARGS: [PReg; 3] = [RDI, RSI, RDX];
     const PAYLOADS: [PReg; 2] = [RAX, RDX];
     const LIBCALL_CLOBBERS: Clobbers = Clobbers { lost: SYSV_CLOBBERS, partial: PRegSet::EMPTY, kept_bytes: 0 };
     const TLS_ROUTINE: Option<LibCall> = Some(LibCall::ElfTlsGetAddr);
@@ -202,6 +203,17 @@ impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
         self.emit(rows::MOV_FR.of(64), &[low_half, low]);
         self.emit(rows::MOV_FR.of(64), &[high_half, high]);
         self.emit(rows::MOVLHPS_RR, &[def, low_half, high_half]);
+    }
+
+    fn memcpy_args(&self) -> ([PReg; 3], u32) {
+        match self.settings.libcall_convention() {
+            CallConv::WindowsFastcall => ([RCX, RDX, R8], SHADOW_BYTES as u32),
+            _ => ([RDI, RSI, RDX], 0),
+        }
+    }
+
+    fn float_bits(&mut self, def: VReg, source: VReg, bits: u32) {
+        self.emit(rows::MOV_RF.of(bits.max(32)), &[def, source]);
     }
 
     fn split_halves(&mut self, low: VReg, high: VReg, source: VReg) {

@@ -18,7 +18,6 @@ use crate::error::LowerError;
 use crate::inst::MInst;
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::libcall::LibCall;
-use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::I64;
 use kingpost_ir::{Inst, InstView, SigRef, Value};
 use kingpost_regalloc::{ClobberId, Clobbers, Operand, PRegSet, RegClass, VReg};
@@ -132,9 +131,10 @@ pub(super) fn pass_arguments<'f, M: LowerBackend<'f>>(
     operands: &mut Operands,
 ) -> LowerResult {
     if abi.arg_bytes > 0 {
-        for (&arg, to) in args.iter().zip(&abi.args) {
-            if let AbiArg::Struct { offset, size } = *to {
-                copy_struct(cx, arg, offset, size)?;
+        // From the last one, because a routine that copies may write to the first bytes of the area.
+        for (&arg, to) in args.iter().zip(&abi.args).rev() {
+            if let AbiArg::Struct { offset, size } | AbiArg::StructByAddress { offset, size, .. } = *to {
+                copy_struct(cx, arg, offset, size);
             }
         }
     }
@@ -149,16 +149,7 @@ pub(super) fn pass_arguments<'f, M: LowerBackend<'f>>(
             operands.push(Operand::fixed_use(cx.use_reg(arg), reg));
             continue;
         }
-        let (AbiArg::Value(parts) | AbiArg::Indirect { parts, .. }) = to else { continue };
-        let vregs = cx.use_regs(arg);
-        for (&vreg, part) in vregs.iter().zip(parts) {
-            pass(cx, vreg, part, operands).ok_or_else(|| cx.unsupported(inst))?;
-        }
-        if let (AbiArg::Indirect { pointer: to, .. }, AbiPlace::Stack(offset)) = (to, parts[0].place) {
-            let pointer = cx.int_temp(64);
-            cx.emit_lea(pointer, Address::Outgoing(offset));
-            pass(cx, pointer, to, operands).ok_or_else(|| cx.unsupported(inst))?;
-        }
+        pass_argument(cx, arg, to, operands).ok_or_else(|| cx.unsupported(inst))?;
     }
     if let Some((reg, count)) = abi.float_count {
         let count = cx.constant_temp(count.into(), 32);
@@ -166,6 +157,51 @@ pub(super) fn pass_arguments<'f, M: LowerBackend<'f>>(
     }
     cx.code.outgoing_bytes = cx.code.outgoing_bytes.max(u64::from(abi.arg_bytes));
     Ok(())
+}
+
+/// Passes one argument. Structures in memory have been copied. Returns `None` if there is no code for its type.
+fn pass_argument<'f, M: LowerBackend<'f>>(cx: &mut M, arg: Value, to: &AbiArg, operands: &mut Operands) -> Option<()> {
+    match to {
+        AbiArg::Value(parts) => {
+            let vregs = cx.use_regs(arg);
+            for (&vreg, part) in vregs.iter().zip(parts) {
+                pass(cx, vreg, part, operands)?;
+            }
+            if let (&[float], &[_, copy]) = (&vregs[..], &parts[..]) {
+                // A variadic float is in a general-purpose register too.
+                let bits = cx.int_temp(copy.ty.bits());
+                cx.float_bits(bits, float, copy.ty.bits());
+                pass(cx, bits, &copy, operands)?;
+            }
+            Some(())
+        }
+        AbiArg::Indirect { pointer, parts } => {
+            let vregs = cx.use_regs(arg);
+            for (&vreg, part) in vregs.iter().zip(parts) {
+                pass(cx, vreg, part, operands)?;
+            }
+            let AbiPlace::Stack(offset) = parts[0].place else { return None };
+            pass_address(cx, offset, pointer, operands)
+        }
+        AbiArg::StructByAddress { pointer, offset, .. } => pass_address(cx, *offset, pointer, operands),
+        AbiArg::StructInRegs { parts, .. } => {
+            let base = cx.use_reg(arg);
+            for (part, disp) in parts.iter().zip((0..).step_by(8)) {
+                let word = cx.int_temp(part.ty.bits().max(32));
+                cx.emit_mem(M::load_row(RegClass::Int, part.ty.bytes() as u8), &[word], Address::Base { base, disp });
+                pass(cx, word, part, operands)?;
+            }
+            Some(())
+        }
+        AbiArg::Struct { .. } | AbiArg::VariadicList(_) => Some(()),
+    }
+}
+
+/// Passes the address of a copy in the stack arguments.
+fn pass_address<'f, M: LowerBackend<'f>>(cx: &mut M, offset: u32, to: &AbiPart, operands: &mut Operands) -> Option<()> {
+    let pointer = cx.int_temp(64);
+    cx.emit_lea(pointer, Address::Outgoing(offset));
+    pass(cx, pointer, to, operands)
 }
 
 /// Returns the parts of the results of a call that have uses, each with its place.
@@ -274,31 +310,25 @@ pub(super) fn emit_call_or_jump<'c, 'f: 'c, M: LowerBackend<'f>>(
 }
 
 /// Copies the structure that `pointer` points to into the stack arguments. Sizes are multiples of 8.
-///
-/// # Errors
-/// If the structure is large, and the routine that copies it has another convention than the one known here.
-fn copy_struct<'f, M: LowerBackend<'f>>(cx: &mut M, pointer: Value, offset: u32, size: u32) -> LowerResult {
+fn copy_struct<'f, M: LowerBackend<'f>>(cx: &mut M, pointer: Value, offset: u32, size: u32) {
     let pointer = cx.use_reg(pointer);
-    if size <= MAX_COPIED {
-        for at in (0..size).step_by(8) {
-            let word = cx.int_temp(64);
-            cx.emit_mem(M::load_row(RegClass::Int, 8), &[word], Address::Base { base: pointer, disp: at as i32 });
-            cx.emit_mem(M::store_row(RegClass::Int, 8), &[word], Address::Outgoing(offset + at));
-        }
-        return Ok(());
+    let (registers, home) = cx.memcpy_args();
+    // The routine may write to the bytes at the bottom of the frame, so it copies only the bytes above them.
+    let by_moves = if size <= MAX_COPIED { size } else { home.saturating_sub(offset) };
+    if by_moves < size {
+        let [target, source] = [(); 2].map(|()| cx.int_temp(64));
+        cx.emit_lea(target, Address::Outgoing(offset + by_moves));
+        cx.add_offset(source, pointer, by_moves.into());
+        let length = cx.constant_temp(u64::from(size - by_moves), 64);
+        let args = [target, source, length].into_iter().zip(registers);
+        let operands: Operands = args.map(|(vreg, reg)| Operand::fixed_use(vreg, reg)).collect();
+        libcall(cx, LibCall::Memcpy, &operands, PRegSet::EMPTY);
     }
-    if cx.settings.libcall_convention() == CallConv::WindowsFastcall {
-        return Err(cx.unsupported_feature(
-            "a structure of more than 128 bytes as an argument where library routines are `windows_fastcall`",
-        ));
+    for at in (0..by_moves).step_by(8) {
+        let word = cx.int_temp(64);
+        cx.emit_mem(M::load_row(RegClass::Int, 8), &[word], Address::Base { base: pointer, disp: at as i32 });
+        cx.emit_mem(M::store_row(RegClass::Int, 8), &[word], Address::Outgoing(offset + at));
     }
-    let target = cx.int_temp(64);
-    cx.emit_lea(target, Address::Outgoing(offset));
-    let length = cx.constant_temp(u64::from(size), 64);
-    let args = [target, pointer, length].into_iter().zip(M::MEMCPY_ARGS);
-    let operands: Operands = args.map(|(vreg, reg)| Operand::fixed_use(vreg, reg)).collect();
-    libcall(cx, LibCall::Memcpy, &operands, PRegSet::EMPTY);
-    Ok(())
 }
 
 /// Calls a library routine whose arguments and results are the fixed `operands`; `defined` are the registers of the

@@ -8,7 +8,7 @@ use super::memory::store_reg;
 use super::symbol::global_base;
 use super::width::extend_for_abi;
 use super::{Address, LowerCtx, LowerResult};
-use crate::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature};
+use crate::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature, VariadicList};
 use crate::error::LowerError;
 use crate::row::RowId;
 use crate::settings::ProbestackStrategy;
@@ -67,8 +67,14 @@ pub fn entry<'f, M: LowerBackend<'f>>(cx: &mut M) -> LowerResult {
         };
         cx.emit_with(M::ROWS.entry, &[], None, &incoming.operands, clobbers);
     }
+    for &(source, offset) in &incoming.variadic {
+        cx.emit_incoming_store(M::store_row(RegClass::Int, 8), source, offset);
+    }
     for &(def, row, address) in &incoming.loads {
         cx.emit_mem(row, &[def], address);
+    }
+    for &(source, address) in &incoming.words {
+        cx.emit_mem(M::store_row(RegClass::Int, 8), &[source], address);
     }
     match checked {
         Some(limit) => check_stack(cx, limit),
@@ -82,6 +88,10 @@ struct Incoming {
     operands: SmallVec<[Operand; 16]>,
     /// Destination, row and source of each load.
     loads: SmallVec<[(VReg, RowId, Address); 8]>,
+    /// Registers with variadic arguments, and their offsets in memory.
+    variadic: SmallVec<[(VReg, i32); 8]>,
+    /// Words of structures, and their places in the frame.
+    words: SmallVec<[(VReg, Address); 4]>,
 }
 
 impl Incoming {
@@ -107,6 +117,12 @@ impl Incoming {
                 Ok(())
             }
             AbiArg::Value(parts) => defs.iter().zip(parts).try_for_each(|(&def, from)| self.part(cx, def, from)),
+            AbiArg::StructByAddress { pointer, .. } => self.part(cx, defs[0], pointer),
+            AbiArg::StructInRegs { parts, .. } => self.words(cx, defs[0], parts),
+            AbiArg::VariadicList(list) => {
+                self.variadic_list(cx, defs[0], list);
+                Ok(())
+            }
             AbiArg::Indirect { pointer, parts } => {
                 let base = cx.int_temp(64);
                 self.part(cx, base, pointer)?;
@@ -118,6 +134,33 @@ impl Incoming {
                 Ok(())
             }
         }
+    }
+
+    /// Stores the words of a structure into the frame, and defines its address.
+    fn words<'f, M: LowerBackend<'f>>(&mut self, cx: &mut M, def: VReg, parts: &[AbiPart]) -> LowerResult {
+        let slot = cx.argument_slot(8 * parts.len() as u32)?;
+        for (part, offset) in parts.iter().zip((slot..).step_by(8)) {
+            let word = cx.int_temp(64);
+            self.part(cx, word, &AbiPart { ty: I64, ..*part })?;
+            self.words.push((word, Address::Slot(offset)));
+        }
+        self.loads.push((def, M::ROWS.address, Address::Slot(slot)));
+        Ok(())
+    }
+
+    /// Stores the registers that may hold variadic arguments before the ones in memory, and defines the address of the
+    /// first one.
+    fn variadic_list<'f, M: LowerBackend<'f>>(&mut self, cx: &mut M, def: VReg, list: &VariadicList) {
+        for &(reg, offset) in &list.registers {
+            let source = cx.int_temp(64);
+            self.operands.push(Operand::fixed_def(source, reg));
+            self.variadic.push((source, offset));
+        }
+        if list.reserved > 0 {
+            // The frame grows as for a tail call that passes this many bytes, and the return gives them back.
+            (cx.code.incoming_bytes, cx.code.popped_bytes) = (0, list.reserved.into());
+        }
+        self.loads.push((def, M::ROWS.address, Address::Incoming(list.offset)));
     }
 
     fn part<'f, M: LowerBackend<'f>>(&mut self, cx: &M, def: VReg, from: &AbiPart) -> LowerResult {

@@ -21,8 +21,6 @@ use std::ops::DerefMut;
 pub trait LowerBackend<'f>: DerefMut<Target = LowerCtx<'f>> + Sized {
     /// Rows of the machine by their common names.
     const ROWS: CommonRows;
-    /// Registers of the arguments of `memcpy`: target, source, number of bytes.
-    const MEMCPY_ARGS: [PReg; 3];
     /// Registers of the payloads of an exception.
     const PAYLOADS: [PReg; 2];
     /// Registers clobbered by calls of library routines.
@@ -103,6 +101,13 @@ pub trait LowerBackend<'f>: DerefMut<Target = LowerCtx<'f>> + Sized {
 
     /// Joins two integer registers into a float register of 128 bits.
     fn join_halves(&mut self, def: VReg, low: VReg, high: VReg);
+
+    /// Returns the registers of the arguments of `memcpy`: target, source, number of bytes. Returns also how many bytes
+    /// of its caller's stack arguments it may write.
+    fn memcpy_args(&self) -> ([PReg; 3], u32);
+
+    /// Sets `def` to the low `bits` bits, at most 64, of a float register.
+    fn float_bits(&mut self, def: VReg, source: VReg, bits: u32);
 
     /// Splits a float register of 128 bits into two integer registers.
     fn split_halves(&mut self, low: VReg, high: VReg, source: VReg);

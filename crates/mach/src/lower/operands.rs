@@ -112,7 +112,7 @@ impl LowerCtx<'_> {
                 [AbiPart { place: AbiPlace::Reg(base), ty: I64, .. }] => Some(StackLimit { base, steps: steps? }),
                 _ => None,
             },
-            AbiArg::Struct { .. } | AbiArg::Indirect { .. } => None,
+            _ => None,
         }
     }
 

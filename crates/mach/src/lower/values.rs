@@ -280,6 +280,20 @@ impl LowerCtx<'_> {
         Ok(self.cx.call_area as u32)
     }
 
+    /// Reserves `bytes` bytes of the frame for an argument, and returns their offset in the area of the user's stack
+    /// slots. No call is lowered after it.
+    ///
+    /// # Errors
+    /// If the frame becomes too large.
+    pub fn argument_slot(&mut self, bytes: u32) -> Result<u32, LowerError> {
+        self.code.slots_align = self.code.slots_align.max(self.isa.stack_align());
+        let start = self.code.slots_bytes.next_multiple_of(u64::from(self.isa.stack_align()));
+        let end = (start + u64::from(bytes)).next_multiple_of(u64::from(self.code.slots_align));
+        check_limit("bytes of stack slots", end, self.cx.guard.limits.frame_bytes)?;
+        self.code.slots_bytes = end;
+        Ok(start as u32)
+    }
+
     /// Returns the places of the arguments and results of a call.
     ///
     /// # Errors

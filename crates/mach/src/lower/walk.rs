@@ -9,6 +9,7 @@ use crate::limits::check_limit;
 use crate::settings::Settings;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::analyses::Analyses;
+use kingpost_ir::signature::CallConv;
 use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst};
 use kingpost_regalloc::Block;
 
@@ -48,10 +49,10 @@ impl LowerState {
         let Some((block, inst)) = first else {
             return Err(LowerError::Feature { what: "a function without blocks", target: isa.name() }.into());
         };
-        if func.signature.variadic.is_some() {
-            return Err(
-                LowerError::Feature { what: "the definition of a variadic function", target: isa.name() }.into()
-            );
+        let has_list = matches!(func.signature.call_conv, CallConv::WindowsFastcall | CallConv::AppleAarch64);
+        if func.signature.variadic.is_some() && !has_list {
+            let what = "the definition of a variadic function in this calling convention";
+            return Err(LowerError::Feature { what, target: isa.name() }.into());
         }
         self.clear();
         // Loops, the order of blocks, needed values, selection, and a machine instruction for each instruction.
