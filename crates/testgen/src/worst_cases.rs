@@ -33,6 +33,7 @@ pub const CASES: &[Case] = &[
     ("nest-under-pressure", nest_under_pressure),
     ("counters", counters),
     ("counting-loops", counting_loops),
+    ("counter-sums", counter_sums),
     ("loads-and-stores", loads_and_stores),
     ("slots", slots),
     ("slot-in-diamonds", slot_in_diamonds),
@@ -373,6 +374,32 @@ fn counting_loops(size: usize) -> String {
         sum = before;
     }
     t.end(sum)
+}
+
+/// Returns a loop whose counter is in many sums that are extended.
+fn counter_sums(size: usize) -> String {
+    let mut t = Text::new(&["i64", "i32"]);
+    let start = t.def("iconst.i32 0");
+    t.line(format_args!("jump block1(v0, v{start})"));
+    let first = t.block(1, &["i64", "i32"]);
+    let counter = first + 1;
+    let bound = t.def("iconst.i32 100");
+    let test = t.def(format_args!("icmp slt v{counter}, v{bound}"));
+    t.line(format_args!("brif v{test}, block2, block3"));
+    t.block(2, &[]);
+    let mut sum = first;
+    for index in 0..size / 5 {
+        let factor = t.def(format_args!("iconst.i32 {}", 2 * index + 3));
+        let product = t.def(format_args!("imul v{counter}, v{factor}"));
+        let index = t.def(format_args!("iadd v{product}, v{counter}"));
+        let wide = t.def(format_args!("sextend.i64 v{index}"));
+        sum = t.def(format_args!("iadd v{sum}, v{wide}"));
+    }
+    let one = t.def("iconst.i32 1");
+    let next = t.def(format_args!("iadd v{counter}, v{one}"));
+    t.line(format_args!("jump block1(v{sum}, v{next})"));
+    t.block(3, &[]);
+    t.end(first)
 }
 
 fn loads_and_stores(size: usize) -> String {
