@@ -25,6 +25,10 @@ const LENGTH_BIAS: u64 = 1 << 14;
 /// would otherwise keep its register from many short ones.
 const STRAIGHT_BIAS: u64 = 1 << 9;
 
+/// Points added to the length of a bundle that lies in one block of a loop. A value that a long block computes early and uses late
+/// would otherwise keep its register from short ones, as in the rounds of a cryptographic hash.
+const LOCAL_BIAS: u64 = 1 << 7;
+
 /// Points added to each length after the search has ended.
 const DENSITY_BIAS: u64 = 1 << 6;
 
@@ -285,6 +289,7 @@ impl Search<'_, '_> {
         let (mut cost, mut length, mut steps) = (0u64, 0, 0);
         let (mut must, mut hottest) = (false, Freq(0));
         let mut block = &self.order.blocks()[self.order.index_at(segments[0].from.position())];
+        let is_local = block.points().contains(segments[segments.len() - 1].to.prev());
         let mut crossing = CallCrossing::new(0, None);
         for segment in segments {
             length += u64::from(segment.to.since(segment.from));
@@ -314,7 +319,11 @@ impl Search<'_, '_> {
         let across_calls = self.finish_crossing(&crossing);
         let everywhere = cost.saturating_sub(self.entry_cost(bundle));
         let least = if crosses_calls { across_calls.min(everywhere) } else { everywhere };
-        let bias = if hottest <= Freq::ENTRY { STRAIGHT_BIAS } else { LENGTH_BIAS };
+        let bias = match hottest <= Freq::ENTRY {
+            true => STRAIGHT_BIAS,
+            false if is_local => LOCAL_BIAS,
+            false => LENGTH_BIAS,
+        };
         let by_point = (u128::from(least) << 12) * u128::from(bias) / u128::from((length + bias) * LENGTH_BIAS);
         let density = (u128::from(least) << 12) / u128::from(length + DENSITY_BIAS);
         let weight = match must && self.is_minimal(bundle) {

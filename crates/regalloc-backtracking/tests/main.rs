@@ -3,6 +3,7 @@
 mod budget;
 mod conformance;
 mod joins;
+mod long_blocks;
 mod phases;
 mod regions;
 mod seeds;
