@@ -76,7 +76,7 @@ gate-bless:
 deps:
 	apt-get update && apt-get install -y binutils gcc g++ libc6-dev coreutils \
 		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user z3 cvc5 chromium gdb lldb valgrind pkg-config \
-		gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 wine wine64 lld llvm clang python3 python3-pip redis-server
+		gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 wine wine64 lld llvm clang wasi-libc python3 python3-pip redis-server
 
 tools:
 	@$(CI_RUNNER) tools

@@ -6,8 +6,8 @@
 use crate::{read, write};
 use std::path::{Path, PathBuf};
 
-/// The packages, by their folders, beginning with the workspace. The last three are programs on Wasmtime.
-const PACKAGES: [&str; 8] = [
+/// The packages, by their folders, beginning with the workspace. The last four are for programs on Wasmtime.
+const PACKAGES: [&str; 9] = [
     "",
     "core",
     "drop-in/cranelift-codegen",
@@ -15,6 +15,7 @@ const PACKAGES: [&str; 8] = [
     "drop-in/cranelift-object",
     "kingpost-wasm",
     "clients/stock",
+    "clients/suite",
     "clients/wasmtime",
 ];
 

@@ -39,6 +39,7 @@ const TOOLS: &[&str] = &[
     "x86_64-w64-mingw32-g++",
     "wine",
     "lld-link",
+    "clang",
     "llvm-objdump",
     "llvm-dwarfdump",
 ];

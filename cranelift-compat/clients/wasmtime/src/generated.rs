@@ -1,9 +1,9 @@
 //! Modules that the package `wasm-smith` generates, compiled by our compiler and by Cranelift's.
 //!
 //! Each module is a function of its number. Its exports are called with values that depend on the number. Results, traps by kind,
-//! fuel, globals and memories have to be equal. Modules are compared in processes of their own, because compiled code may crash.
+//! fuel, globals and memories have to be equal. Modules are compared in processes of their own, because
+//! compiled code may crash.
 
-use crate::parallel::{in_parallel, this_program};
 use arbitrary::Unstructured;
 use cranelift_codegen::kingpost::{compiled_functions, with_cranelift};
 use std::fmt::Write as _;
@@ -11,6 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::thread;
 use wasm_smith::Config as Shape;
+use wasm_suite::{in_parallel, on_wasmtime, this_program};
 use wasmtime::error::Context;
 use wasmtime::{
     Engine, Error, Extern, ExternType, Func, Linker, Module, OptLevel, Ref, Result, Store, StoreLimits,
@@ -206,11 +207,11 @@ fn shape(number: u64) -> Shape {
 
 fn compare(number: u64, counts: &mut Counts) -> Result<()> {
     let bytes = generate(number)?;
-    let mut config = crate::config();
+    let mut config = on_wasmtime::config();
     config.cranelift_opt_level(if number.is_multiple_of(2) { OptLevel::Speed } else { OptLevel::None });
     config.consume_fuel(true).cranelift_nan_canonicalization(true).relaxed_simd_deterministic(true);
     config.max_wasm_stack(STACK).async_stack_size(2 * STACK);
-    crate::suite::with_proposals(&mut config);
+    on_wasmtime::with_proposals(&mut config);
     let engine = Engine::new(&config)?;
     let ours = Module::new(&engine, &bytes)?;
     let before = compiled_functions();

@@ -4,17 +4,20 @@ use crate::cargo::cargo;
 use crate::output;
 use crate::session::{Session, in_ci};
 use crate::stages::corpus::allocators;
-use crate::stages::emulated;
+use crate::stages::wasmtime;
 use crate::tier::Tier;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const CLIENT: &str = "clients/rustpython";
 
-/// Programs of WebAssembly on Wasmtime.
-const WASMTIME: &str = "clients/wasmtime";
+/// Cranelift's code generator with our register allocators.
+const REGALLOC2: &str = "clients/regalloc2";
+
+/// The name by which its own allocator is selected.
+const UPSTREAM: &str = "regalloc2";
 
 pub(crate) fn run(session: &mut Session) -> Result<()> {
     let folder = session.root.join("cranelift-compat");
@@ -34,129 +37,50 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
     if session.tier == Tier::Deep {
         session.run(&mut compat(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
         client(session, &folder.join(CLIENT))?;
+        regalloc2(session, &folder.join(REGALLOC2))?;
     }
     Ok(())
 }
 
-/// Newer versions of Cranelift, with the versions of Rust that they need.
-const NEWER: [(&str, &str); 2] = [("0.136.5", "1.96.0"), ("0.137.1", "1.97.0")];
-
-/// Generated modules with the first allocator, and with each other one.
-const GENERATED: [&str; 2] = ["10000", "500"];
-
-/// Runs programs, the official tests of WebAssembly and generated modules on Wasmtime with every allocator and the checker, and with
-/// the first allocator the tests with all settings of the client. Then tests the program that compiles ahead of time, and runs its
-/// output, on AArch64 by an emulator. Runs a part of this on newer versions of Wasmtime.
-pub(crate) fn wasmtime(session: &mut Session) -> Result<()> {
-    let folder = session.root.join("cranelift-compat").join(WASMTIME);
-    if !fetch(session, &folder)? {
-        return Ok(());
-    }
-    session.run(&mut in_folder(cargo(&["fmt", "--all", "--check"]), &folder))?;
-    let allocators = allocators(session)?;
-    for (index, allocator) in allocators.iter().enumerate() {
-        let is_first = index == 0;
-        let mut run = |words: &[&str]| {
-            let mut command = in_folder(cargo(&[&["run", "--quiet", "--"], words].concat()), &folder);
+/// Compiles our tests, and runs the official tests of WebAssembly, with Cranelift's code generator and our register allocators.
+fn regalloc2(session: &mut Session, folder: &Path) -> Result<()> {
+    let tests = session.root.join("filetests/run");
+    let mut files: Vec<PathBuf> = fs::read_dir(&tests)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "clif"));
+    files.sort();
+    session.run(&mut in_folder(cargo(&["fmt", "--all", "--check"]), folder))?;
+    let mut expected: Option<[u64; 3]> = None;
+    for allocator in [UPSTREAM, "ssa", "linear", "backtracking"] {
+        let with = |words: &[&str]| {
+            let mut command = in_folder(cargo(&[&["run", "--quiet"], words].concat()), folder);
             command.env("KINGPOST_REGALLOC", allocator).env("KINGPOST_CHECKER", "1");
-            session.run(command.env("KINGPOST_CASES", GENERATED[usize::from(!is_first)]))
+            command
         };
-        let text = run(&["check"])?;
-        let programs = count_as_expected(&text);
-        let text = run(if is_first { &["suite"] } else { &["suite", "none", "speed"] })?;
-        let files = passed_files(&text);
-        let text = run(&["generated"])?;
-        let modules = equal_modules(&text);
-        session.count("programs on Wasmtime", programs);
-        session.count("files of the official tests", files);
-        session.count("generated modules", modules);
-    }
-    let text = session.run(&mut in_folder(cargo(&["test"]), &folder))?;
-    session.count("tests", output::tests(&text).0);
-    let target =
-        session.root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| folder.join("target").into()));
-    let compiler = target.join("debug/kingpost-wasm");
-    let stock = |options: &[&str]| {
-        let words = [&["run", "--quiet", "--package", "stock-client"], options, &["--"]].concat();
-        let mut command = in_folder(cargo(&words), &folder);
-        command.arg(&compiler).args(&allocators);
-        command
-    };
-    let text = session.run(&mut stock(&[]))?;
-    session.count("runs on Wasmtime without a compiler", count_as_expected(&text));
-    if emulated::is_available(session, "WebAssembly on AArch64")? {
-        let mut command = stock(&["--target", emulated::TARGET]);
-        emulated::emulate(&mut command, "");
-        let text = session.run(&mut command)?;
-        session.count("runs on AArch64", count_as_expected(&text));
-        for (index, allocator) in allocators.iter().enumerate() {
-            let mut run = |words: &[&str]| {
-                let mut command = in_folder(cargo(&["run", "--quiet", "--target", emulated::TARGET, "--"]), &folder);
-                emulated::emulate(&mut command, "");
-                command.env("KINGPOST_REGALLOC", allocator).env("KINGPOST_CHECKER", "1");
-                session.run(command.args(words).env("KINGPOST_CASES", "100"))
-            };
-            let programs = count_as_expected(&run(&["check"])?);
-            // Padding makes all calls use veneers on this machine.
-            let settings: &[&str] =
-                if index == 0 { &["suite", "none", "speed", "padding"] } else { &["suite", "speed"] };
-            let files = passed_files(&run(settings)?);
-            let modules = if index == 0 { equal_modules(&run(&["generated"])?) } else { 0 };
-            session.count("programs on AArch64", programs);
-            session.count("files of the official tests on AArch64", files);
-            session.count("generated modules on AArch64", modules);
+        // Some of our functions need a setting that this client does not set: the same ones with every allocator.
+        let text = session.end_of(with(&["--"]).args(&files))?.text;
+        let summary = summary(&text).with_context(|| format!("{allocator}: {text}"))?;
+        let expected = *expected.get_or_insert(summary);
+        ensure!(summary == expected, "{allocator}: {summary:?}, {UPSTREAM}'s own: {expected:?}\n{text}");
+        if allocator != UPSTREAM {
+            session.count("functions of Cranelift with our allocators", summary[0]);
+            let text = session.run(&mut with(&["--bin", "wasm", "--", "suite", "none", "speed"]))?;
+            session.count("files of the official tests", wasmtime::passed_files(&text));
         }
     }
-    NEWER.into_iter().try_for_each(|(version, rust)| newer(session, &allocators, version, rust))
-}
-
-/// Runs programs with every allocator, and the official tests and the program that compiles ahead of time with the first, on the
-/// version of Wasmtime that belongs to a newer version of Cranelift.
-fn newer(session: &mut Session, allocators: &[String], version: &str, rust: &str) -> Result<()> {
-    if !has_rust(rust) {
-        session.skip(format!("Cranelift {version} needs Rust {rust}: `rustup toolchain install {rust}`"));
-        return Ok(());
-    }
-    prepare_version(session, &[version])?;
-    let folder = session.root.join("cranelift-compat/.upstream").join(version).join("clients/wasmtime");
-    for (index, allocator) in allocators.iter().enumerate() {
-        let mut run = |words: &[&str]| {
-            let words = [&["run", "--quiet", "--"], words].concat();
-            let mut command = in_folder(with_version(rust, &words), &folder);
-            session.run(command.env("KINGPOST_REGALLOC", allocator).env("KINGPOST_CHECKER", "1"))
-        };
-        let text = run(&["check"])?;
-        let files = if index == 0 { run(&["suite", "none", "speed"])? } else { String::new() };
-        session.count("programs on newer Wasmtime", count_as_expected(&text));
-        session.count("files on newer Wasmtime", passed_files(&files));
-    }
-    let text = session.run(&mut in_folder(with_version(rust, &["test"]), &folder))?;
-    session.count("tests", output::tests(&text).0);
     Ok(())
 }
 
-/// Returns how many files of the official tests passed.
-fn passed_files(text: &str) -> u64 {
-    text.lines().filter_map(|line| number(line, " files passed")).sum()
-}
-
-/// Returns how many generated modules were equal.
-fn equal_modules(text: &str) -> u64 {
-    text.lines().filter_map(|line| number(line, " modules equal")).sum()
-}
-
-fn count_as_expected(text: &str) -> u64 {
-    text.lines().filter(|line| line.ends_with(": as expected")).count() as u64
-}
-
-/// Returns the number before `unit` in a line of a report.
-fn number(line: &str, unit: &str) -> Option<u64> {
-    line.split_once(": ")?.1.split_once(unit)?.0.parse().ok()
+/// Returns how many functions the client compiled, and how many commands passed and failed.
+fn summary(text: &str) -> Option<[u64; 3]> {
+    let line = text.lines().rfind(|line| line.starts_with("compiled "))?;
+    let numbers: Vec<u64> = line.split(' ').filter_map(|word| word.trim_end_matches([',', ';']).parse().ok()).collect();
+    let [compiled, _bytes, _refused, passed, failed] = numbers[..] else { return None };
+    Some([compiled, passed, failed])
 }
 
 /// Makes the copy of Cranelift's code generator, and fetches what the package in `folder` depends on. Returns `false`
 /// if there is no network, which is an error in CI.
-fn fetch(session: &mut Session, folder: &Path) -> Result<bool> {
+pub(crate) fn fetch(session: &mut Session, folder: &Path) -> Result<bool> {
     match prepare(session).and_then(|()| session.run(&mut in_folder(cargo(&["fetch"]), folder))) {
         Ok(_) => Ok(true),
         Err(error) if in_ci() => Err(error),
@@ -173,7 +97,7 @@ pub(crate) fn prepare(session: &mut Session) -> Result<()> {
 }
 
 /// Makes the packages for a version of Cranelift; for ours without one.
-fn prepare_version(session: &mut Session, version: &[&str]) -> Result<()> {
+pub(crate) fn prepare_version(session: &mut Session, version: &[&str]) -> Result<()> {
     let folder = session.root.join("cranelift-compat/prepare");
     let words = [&["run", "--quiet", "--", "prepare"], version].concat();
     session.run(&mut in_folder(cargo(&words), &folder)).map(drop)
@@ -203,12 +127,12 @@ fn client(session: &mut Session, folder: &Path) -> Result<()> {
 }
 
 /// Returns `true` if `rustup` has this version of Rust.
-fn has_rust(version: &str) -> bool {
+pub(crate) fn has_rust(version: &str) -> bool {
     with_version(version, &["--version"]).output().is_ok_and(|output| output.status.success())
 }
 
 /// Returns a command of the Cargo that `rustup` has with this version of Rust.
-fn with_version(version: &str, words: &[&str]) -> Command {
+pub(crate) fn with_version(version: &str, words: &[&str]) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", version, "cargo"]).args(words);
     command
@@ -219,7 +143,19 @@ fn minor(text: &str) -> Option<u32> {
     text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-fn in_folder(mut command: Command, folder: &Path) -> Command {
+pub(crate) fn in_folder(mut command: Command, folder: &Path) -> Command {
     command.current_dir(folder);
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_has_the_counts() {
+        let text = "a.clif: %f: wrong\ncompiled 12 functions to 345 bytes, refused 6; 78 commands passed, 9 failures\n";
+        assert_eq!(summary(text), Some([12, 78, 9]));
+        assert_eq!(summary("error: could not compile"), None);
+    }
 }

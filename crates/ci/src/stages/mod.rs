@@ -13,6 +13,7 @@ mod rules;
 mod sanitizers;
 mod systems;
 pub(crate) mod unit;
+mod wasmtime;
 
 use crate::faults;
 use crate::session::Session;
@@ -63,7 +64,7 @@ pub(crate) const STAGES: &[Stage] = &[
     ),
     stage("emulated", Tier::Deep, emulated::run, "code in memory on AArch64, by an emulator"),
     stage("systems", Tier::Deep, systems::run, "all crates for other operating systems, and code in memory on Windows"),
-    stage("wasmtime", Tier::Deep, compat::wasmtime, "programs of WebAssembly on Wasmtime with our compiler"),
+    stage("wasmtime", Tier::Deep, wasmtime::run, "programs of WebAssembly on Wasmtime with our compiler"),
     stage("sanitizers", Tier::Deep, sanitizers::run, "code in memory under Miri and sanitizers"),
     stage(
         "features",

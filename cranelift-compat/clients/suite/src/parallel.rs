@@ -1,16 +1,19 @@
 //! Work on all processors, and in processes of their own.
 
+use std::io::Result;
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use wasmtime::Result;
 
 /// Environment variable in which Cargo finds the words of the emulator for programs of another machine.
 const EMULATOR: &str = "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER";
 
 /// Applies a function to all items, on all processors. Results are in the order of the items.
-pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -> R + Sync) -> Vec<R> {
+///
+/// # Panics
+/// If the function panics.
+pub fn in_parallel<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
@@ -33,7 +36,7 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], function: impl Fn(&T) -
 ///
 /// # Errors
 /// If the path of this program is not known.
-pub(crate) fn this_program() -> Result<Command> {
+pub fn this_program() -> Result<Command> {
     let program = std::env::current_exe()?;
     let words = std::env::var(EMULATOR).unwrap_or_default();
     let mut words = words.split_whitespace();
