@@ -206,6 +206,7 @@ fn code<'a>(compiler: &Compiler, lowering: &LowerState, func: &Function, view: &
         traps: view.traps.iter().map(|site| (site.offset, site.code)).collect(),
         handlers: view.handlers.iter().map(handler).collect(),
         body_offset: frame.body_offset.into(),
+        frame_bytes: Some(frame.size.into()),
         relocations: view.relocs.iter().map(|reloc| relocation(reloc, view.symbols)).collect(),
         slots: func.stack_slots.keys().map(|slot| bottom + lowering.slot_offset(slot) as i64).collect(),
     }

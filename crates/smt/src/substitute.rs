@@ -3,43 +3,61 @@
 
 use crate::hash::BuildTermHasher;
 use crate::term::{Node, Term, Terms};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// A substitution, with its results for the terms to which it was applied.
 #[derive(Debug)]
 pub struct Substitution {
-    replaced: HashMap<Term, Term, BuildTermHasher>,
-    /// Terms that were reached from a root.
-    reached: HashSet<Term, BuildTermHasher>,
+    /// Terms that are replaced.
+    sources: Vec<Term>,
+    /// Results, and `None` for a term that was reached and has no result yet.
+    replaced: HashMap<Term, Option<Term>, BuildTermHasher>,
 }
 
 impl Substitution {
     /// Returns a substitution that replaces each first term by its second.
     pub fn new(pairs: impl IntoIterator<Item = (Term, Term)>) -> Substitution {
-        Substitution { replaced: pairs.into_iter().collect(), reached: HashSet::default() }
+        let replaced: HashMap<_, _, _> = pairs.into_iter().map(|(from, to)| (from, Some(to))).collect();
+        let mut sources: Vec<Term> = replaced.keys().copied().collect();
+        sources.sort_unstable();
+        Substitution { sources, replaced }
     }
 
-    /// Returns `root` with the replacements made. Cost: the terms below `root` that no root before reached.
+    /// Returns `root` with the replacements made. Cost: the terms below `root` that may contain a replaced term and that no
+    /// root before reached.
     pub fn apply(&mut self, terms: &mut Terms, root: Term) -> Term {
+        if !self.may_change(terms, root) {
+            return root;
+        }
         let (mut work, mut cone) = (vec![root], Vec::new());
         while let Some(term) = work.pop() {
-            if self.reached.insert(term) {
-                cone.push(term);
-                work.extend(terms.node(term).operands());
+            if self.replaced.contains_key(&term) || !self.may_change(terms, term) {
+                continue;
             }
+            self.replaced.insert(term, None);
+            cone.push(term);
+            work.extend(terms.node(term).operands());
         }
         cone.sort_unstable();
         for term in cone {
-            if !self.replaced.contains_key(&term) {
-                let new = self.rebuild(terms, term);
-                self.replaced.insert(term, new);
-            }
+            let new = self.rebuild(terms, term);
+            self.replaced.insert(term, Some(new));
         }
-        self.replaced[&root]
+        self.result(root)
+    }
+
+    /// Returns `false` if no replaced term is below a term.
+    fn may_change(&self, terms: &Terms, term: Term) -> bool {
+        self.sources.iter().take_while(|&&source| source <= term).any(|&source| terms.may_contain(term, source))
+    }
+
+    /// Returns the result for a term that was reached, or that does not change.
+    fn result(&self, term: Term) -> Term {
+        self.replaced.get(&term).copied().flatten().unwrap_or(term)
     }
 
     fn rebuild(&self, terms: &mut Terms, term: Term) -> Term {
-        let new = |old: Term| self.replaced[&old];
+        let new = |old: Term| self.result(old);
         let node = terms.node(term);
         if node.operands().all(|operand| new(operand) == operand) {
             return term;

@@ -7,7 +7,7 @@
 use crate::bits::{Bits, Sort, Value};
 use crate::float_op::FloatOp;
 use crate::hash::BuildTermHasher;
-use std::collections::HashMap;
+use std::collections::{BinaryHeap, HashMap};
 
 /// A term of one [`Terms`] arena.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -115,7 +115,11 @@ impl Node {
 #[derive(Default, Debug)]
 pub struct Terms {
     nodes: Vec<(Node, Sort)>,
+    /// For each term, a bit for each variable below it. Several variables share a bit.
+    signatures: Vec<u64>,
     numbers: HashMap<(Node, Sort), Term, BuildTermHasher>,
+    /// Results for operations on operands, of code.
+    results: HashMap<(Node, Sort), Term, BuildTermHasher>,
     names: Vec<String>,
     variables: HashMap<String, Term>,
     raw: bool,
@@ -163,9 +167,39 @@ impl Terms {
         let next = Term(u32::try_from(self.nodes.len()).expect("fewer than 2^32 terms"));
         let term = *self.numbers.entry((node, sort)).or_insert(next);
         if term == next {
+            let signature = match node {
+                Node::Var(number) => 1 << (number % u64::BITS),
+                _ => node.operands().fold(0, |all, operand| all | self.signatures[operand.index()]),
+            };
             self.nodes.push((node, sort));
+            self.signatures.push(signature);
         }
         term
+    }
+
+    /// Returns the result for an operation on operands, if it was kept.
+    pub(crate) fn result(&self, node: Node, sort: Sort) -> Option<Term> {
+        self.results.get(&(node, sort)).copied()
+    }
+
+    /// Returns the results that were kept, each with its operation on operands, unless that is the result's own node. They are
+    /// the equalities on which the normal forms of code rest.
+    pub fn kept_results(&self) -> impl Iterator<Item = (Node, Sort, Term)> {
+        let is_own = |node, result: Term| self.nodes[result.index()].0 == node;
+        self.results
+            .iter()
+            .filter(move |&(&(node, _), &result)| !is_own(node, result))
+            .map(|(&(node, sort), &result)| (node, sort, result))
+    }
+
+    /// Keeps the result for an operation on operands.
+    pub(crate) fn keep(&mut self, node: Node, sort: Sort, result: Term) {
+        self.results.insert((node, sort), result);
+    }
+
+    /// Returns `false` if `part` is not below `term`, as far as their numbers and variables show. A term is below itself.
+    pub fn may_contain(&self, term: Term, part: Term) -> bool {
+        part <= term && self.signatures[part.index()] & !self.signatures[term.index()] == 0
     }
 
     /// Returns the node of a term.
@@ -248,19 +282,25 @@ impl Terms {
         }
     }
 
-    /// Returns the terms below `roots`, including the roots, with children before parents.
+    /// Returns the terms below `roots`, including the roots, with children before parents. Cost: as many steps as there
+    /// are terms in the result, and a factor logarithmic in it.
     pub fn cone(&self, roots: &[Term]) -> Vec<Term> {
-        let mut seen = vec![false; self.nodes.len()];
-        let mut work = roots.to_vec();
-        let mut cone = Vec::new();
+        let mut work: BinaryHeap<Term> = roots.iter().copied().collect();
+        let mut cone: Vec<Term> = Vec::new();
+        // The greatest term first: all terms above it were seen before.
         while let Some(term) = work.pop() {
-            if !std::mem::replace(&mut seen[term.index()], true) {
+            if cone.last() != Some(&term) {
                 cone.push(term);
                 work.extend(self.node(term).operands());
             }
         }
-        cone.sort_unstable();
+        cone.reverse();
         cone
+    }
+
+    /// Returns `true` if a variable is below a term.
+    pub fn depends_on(&self, term: Term, variable: Term) -> bool {
+        self.may_contain(term, variable) && self.cone(&[term]).binary_search(&variable).is_ok()
     }
 
     /// Returns the variables below these terms, in order of creation.

@@ -12,7 +12,7 @@ use crate::relation::is_invariant;
 use kingpost_ir::signature::ArgumentExtension;
 use kingpost_machine_semantics::State;
 use kingpost_machine_semantics::x64::RAX;
-use kingpost_smt::{Term, Terms};
+use kingpost_smt::{Sort, Term, Terms};
 
 /// Number of `r11` among the general registers of x86-64.
 const R11: usize = 11;
@@ -54,6 +54,7 @@ impl Proof<'_, '_> {
         self.check_limit_of_call()?;
         self.check_arguments(path, &convention, stack, &call.arguments)?;
         self.check_chain(path)?;
+        self.check_pointers(path, stack)?;
         let area = self.result_area(path, &convention, arguments_end)?;
         // The callee may overwrite its arguments and all memory below them.
         path.frame.forget(self.terms, i64::MIN, arguments_end);
@@ -238,9 +239,10 @@ impl Proof<'_, '_> {
         let link = path.frame.load(self.terms, place, 8);
         let address = path.frame.load(self.terms, place + 8, 8);
         let is_signed = |terms: &mut Terms, address: Term| {
-            // A signed return address is the address plus an unknown number.
+            // A signed return address is the address plus a key and the modifier.
             let code = terms.sub(address, self.return_address);
-            is_invariant(terms, code, 4) && terms.name(code).is_none() && terms.bits(code).is_none()
+            let keys = ["key A", "key B"].map(|name| terms.existing(name, Sort::Bits(64)));
+            is_invariant(terms, code, 4) && keys.into_iter().flatten().any(|key| terms.depends_on(code, key))
         };
         let is_linked = link == Some(self.entry.general[pointer]);
         let is_address =

@@ -145,6 +145,8 @@ pub(crate) struct Meaning {
     pub(crate) order: Vec<Block>,
     pub(crate) repeats: Vec<Repeat>,
     pub(crate) limit: Option<Limit>,
+    /// Whether the frame pointer or the stack pointer is a value.
+    pub(crate) is_frame_read: bool,
 }
 
 /// The limit of the stack.
@@ -163,6 +165,17 @@ pub(crate) struct Repeat {
     /// The block that reads them first, and the blocks that define the address. At their heads, the bits are not read yet,
     /// or are of another address.
     pub(crate) ends: Vec<Block>,
+}
+
+/// Addresses of the frame and of the code.
+pub(crate) struct Addresses {
+    /// The address of each stack slot.
+    pub(crate) slots: Vec<Term>,
+    /// The frame pointer and the stack pointer in the body, if a table tells them.
+    pub(crate) pointers: Option<[Term; 2]>,
+    pub(crate) return_address: Term,
+    /// The address of the first instruction.
+    pub(crate) code: Term,
 }
 
 /// Returns the variable of a symbol's address.

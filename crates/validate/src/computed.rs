@@ -34,7 +34,7 @@ impl Translation<'_> {
             }
             InstView::StackAddr { slot, offset } => {
                 let offset = self.terms.number(64, offset as i64 as u64 as u128);
-                Some(self.terms.add(self.slots[slot.index()], offset))
+                Some(self.terms.add(self.addresses.slots[slot.index()], offset))
             }
             InstView::FuncAddr { func } => {
                 let name = self.func.display_name(&dfg.ext_funcs[func].name).to_string();
@@ -44,7 +44,11 @@ impl Translation<'_> {
                 self.ty(results[0])?;
                 Some(self.global(global, &format!("m{}", results[0].index()))?)
             }
-            _ => return self.computed(inst, opcode),
+            InstView::ExceptionHandlerAddress { block, index } => Some(self.handler_address(block, index)?),
+            _ => match self.frame_address(opcode)? {
+                Some(address) => Some(address),
+                None => return self.computed(inst, opcode),
+            },
         };
         self.values[results[0]] = Some(term.ok_or(Feature::Opcode(opcode))?);
         Ok(())

@@ -102,7 +102,8 @@ impl Conditions {
             let mut next = Conditions::default();
             for (number, &fact) in self.known.iter().enumerate() {
                 let others = numbers.iter().enumerate().filter(|&(other, _)| other != number);
-                let pairs: Vec<(Term, Term)> = others.filter_map(|(_, &pair)| pair).collect();
+                let others = others.filter_map(|(_, &pair)| pair);
+                let pairs: Vec<(Term, Term)> = others.filter(|&(part, _)| terms.may_contain(fact, part)).collect();
                 let fact = if pairs.is_empty() { fact } else { Substitution::new(pairs).apply(terms, fact) };
                 next.add(terms, fact);
             }
@@ -218,19 +219,27 @@ fn compared(terms: &Terms, comparison: Term) -> Option<(Term, Bits)> {
     }
 }
 
-/// Returns a term with the parts replaced that the conditions determine.
-pub(crate) fn simplified(terms: &mut Terms, under: &Conditions, term: Term) -> Term {
+/// Returns the substitution that replaces the parts of terms that the conditions determine.
+pub(crate) fn simplifier(terms: &mut Terms, under: &Conditions) -> Substitution {
     let mut pairs = under.equal.clone();
     for &condition in &under.known {
         let (inner, holds) = match terms.node(condition) {
             Node::Unary(Op::Not, inner) => (inner, false),
             _ => (condition, true),
         };
+        if terms.value(inner).is_some() {
+            continue;
+        }
         let value = terms.bool(holds);
         pairs.push((inner, value));
         if holds {
             pairs.extend(determined(terms, inner));
         }
     }
-    if pairs.is_empty() { term } else { Substitution::new(pairs).apply(terms, term) }
+    Substitution::new(pairs)
+}
+
+/// Returns a term with the parts replaced that the conditions determine.
+pub(crate) fn simplified(terms: &mut Terms, under: &Conditions, term: Term) -> Term {
+    simplifier(terms, under).apply(terms, term)
 }

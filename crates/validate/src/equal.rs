@@ -3,7 +3,7 @@
 
 use crate::conditions::{Conditions, simplified};
 use kingpost_smt::{
-    Answer, Bits, Evaluator, FloatOp, Model, Node, Op, Query, Solver, Sort, Term, Terms, Value, search,
+    Answer, Bits, Evaluator, FloatOp, Model, Node, Op, Query, Solver, Sort, Substitution, Term, Terms, Value, search,
 };
 use std::time::Duration;
 
@@ -46,12 +46,11 @@ const MODELS: u64 = 24;
 const SAMPLES: usize = 6;
 
 impl Judge<'_> {
-    /// Returns `true` if normal forms make two terms equal, where conditions hold.
-    pub(crate) fn is_same_under(&mut self, terms: &mut Terms, under: &Conditions, a: Term, b: Term) -> bool {
-        let is_same = a == b || {
-            let [a, b] = [a, b].map(|term| simplified(terms, under, term));
-            a == b
-        };
+    /// Returns `true` if normal forms make two terms equal, where the conditions of a [`simplifier`] hold.
+    ///
+    /// [`simplifier`]: crate::conditions::simplifier
+    pub(crate) fn is_same_under(&mut self, terms: &mut Terms, under: &mut Substitution, a: Term, b: Term) -> bool {
+        let is_same = a == b || under.apply(terms, a) == under.apply(terms, b);
         self.decisions.by_terms += u64::from(is_same);
         is_same
     }

@@ -151,6 +151,8 @@ pub enum Fault {
     SlotPlace,
     /// A store to memory of the caller.
     CallerMemory,
+    /// A load of memory of the stack that is not memory of the frame.
+    FrameLoad,
 }
 
 impl fmt::Display for Fault {
@@ -192,6 +194,7 @@ impl fmt::Display for Fault {
             Fault::IndirectJump => f.write_str("the target of the jump is not known"),
             Fault::SlotPlace => f.write_str("a stack slot has a place outside the frame"),
             Fault::CallerMemory => f.write_str("the code writes to memory of the caller"),
+            Fault::FrameLoad => f.write_str("the code reads memory of the stack outside of its frame"),
         }
     }
 }

@@ -65,6 +65,7 @@ impl Proof<'_, '_> {
                 around: &self.around,
                 effects,
                 offset,
+                stack_pointer: path.state.general[stack_pointer],
                 frame: &mut path.frame,
                 area: &mut path.area,
                 conditions: &mut path.conditions,

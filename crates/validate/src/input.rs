@@ -37,6 +37,9 @@ pub struct Code<'a> {
     pub handlers: Vec<Handler>,
     /// Number of bytes by which the stack pointer is below the frame pointer where a handler begins.
     pub body_offset: i64,
+    /// Number of bytes from the stack pointer of the body to the stack pointer before the call that entered the function, if
+    /// a table tells it.
+    pub frame_bytes: Option<i64>,
     /// Fields whose contents the linker writes.
     pub relocations: Vec<Relocation>,
     /// Offset of each stack slot in bytes from the stack pointer before the call that entered the function. It is

@@ -23,6 +23,7 @@
 //! | `byte_order.rs` | byte orders of accesses |
 //! | `vector.rs` | operations on floats by lanes |
 //! | `lanes.rs` | moves of lanes |
+//! | `addresses.rs` | addresses of the frame and of the code that are values |
 //! | `limit.rs` | the limit of the stack |
 //! | `checked.rs` | its checks |
 //! | `float.rs` | NaNs that are results of arithmetic |
@@ -53,6 +54,7 @@
 //! outside of its stack slots. It trusts no part of the compiler.
 
 mod abi;
+mod addresses;
 mod atomic;
 mod attempt;
 mod byte_order;
@@ -89,5 +91,5 @@ mod vector;
 pub use equal::Decisions;
 pub use error::{Fault, Feature, Finding, Verdict};
 pub use input::{Code, ContextPlace, Handler, Machine, Relocation, RelocationKind, Symbol};
-pub use prove::{Report, prove, prove_with_heads};
+pub use prove::{Report, prove, prove_with_heads, prove_with_terms};
 pub use relation::Head;

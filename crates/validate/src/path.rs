@@ -157,6 +157,8 @@ pub(crate) struct Step<'s, 'j> {
     pub(crate) effects: &'s [Effect],
     /// Offset of the instruction in the code.
     pub(crate) offset: u32,
+    /// The stack pointer before the instruction.
+    pub(crate) stack_pointer: Term,
     pub(crate) frame: &'s mut Frame,
     pub(crate) area: &'s mut Frame,
     pub(crate) conditions: &'s mut Conditions,
@@ -285,6 +287,17 @@ impl Step<'_, '_> {
         !around.literals.iter().any(|&(start, _)| is_literal(self.terms, start))
     }
 
+    /// Requires memory without a known content to be memory of the frame. Above the arguments is memory of callers, and below
+    /// the stack pointer there may be none.
+    fn check_unknown(&mut self, start: i64, end: i64) {
+        let pointer = self.around.frame_offset(self.terms, self.stack_pointer);
+        let lowest = pointer.map(|pointer| pointer - self.around.code.machine.red_zone());
+        let is_below = !self.is_prologue && lowest.is_none_or(|lowest| start < lowest);
+        if is_below || end > self.around.arguments_end {
+            self.fail(Fault::FrameLoad);
+        }
+    }
+
     /// Loads 16 bytes, which the function loads in halves.
     fn load_halves(&mut self, access: Access) -> Term {
         let eight = self.terms.number(64, 8);
@@ -350,8 +363,8 @@ impl Step<'_, '_> {
             return Some(number(self.terms, contents));
         }
         // An offset that does not contain the address of the code is the offset of an entry of a table.
-        let is_relative = !self.terms.variables_of(&[offset]).contains(&around.base);
-        if is_relative && bytes == 4 && self.terms.variables_of(&[address]).contains(&around.base) {
+        let is_relative = !self.terms.depends_on(offset, around.base);
+        if is_relative && bytes == 4 && self.terms.depends_on(address, around.base) {
             let entry = self.unknown(32);
             self.tables.push((entry, offset));
             return Some(entry);
@@ -449,7 +462,10 @@ impl World for Step<'_, '_> {
                 }
                 return match self.frame.load(self.terms, start, bytes.into()) {
                     Some(content) => content,
-                    None => self.unknown(width),
+                    None => {
+                        self.check_unknown(start, end);
+                        self.unknown(width)
+                    }
                 };
             }
         }

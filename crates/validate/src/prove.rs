@@ -57,16 +57,33 @@ pub fn prove_with_heads(
     (report, heads)
 }
 
+/// Proves code like [`prove`] without a solver. Also returns all terms, with the results of operations that normal forms
+/// made.
+pub fn prove_with_terms(func: &Function, code: &Code<'_>) -> (Report, Terms) {
+    let mut terms = Terms::for_code();
+    let report = prove_in(&mut terms, func, code, None, |_| {});
+    (report, terms)
+}
+
 /// Proves code like [`prove`], and calls `see` at the end of the proof, if it began.
 fn prove_and_see(
+    func: &Function,
+    code: &Code<'_>,
+    solver: Option<(&mut Solver, Duration)>,
+    see: impl FnMut(&mut Proof<'_, '_>),
+) -> Report {
+    prove_in(&mut Terms::for_code(), func, code, solver, see)
+}
+
+fn prove_in(
+    terms: &mut Terms,
     func: &Function,
     code: &Code<'_>,
     solver: Option<(&mut Solver, Duration)>,
     mut see: impl FnMut(&mut Proof<'_, '_>),
 ) -> Report {
     let mut judge = Judge { solver, decisions: Decisions::default() };
-    let mut terms = Terms::for_code();
-    let mut attempt = |is_thorough| attempt(func, code, &mut terms, &mut judge, is_thorough, &mut see);
+    let mut attempt = |is_thorough| attempt(func, code, terms, &mut judge, is_thorough, &mut see);
     let (mut verdict, mut instructions) = attempt(false);
     if matches!(verdict, Verdict::NotProved(_)) {
         let before = instructions;

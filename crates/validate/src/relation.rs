@@ -361,7 +361,7 @@ fn solve(terms: &mut Terms, equations: &[(Term, Term)]) -> (Vec<(Term, Term)>, V
             left.push(equality);
             continue;
         };
-        if terms.variables_of(&[to]).contains(&from) {
+        if terms.depends_on(to, from) {
             left.push(equality);
             continue;
         }

@@ -1,8 +1,9 @@
 //! The state of a proof before the first path: meaning, convention, tables, and cut points.
 
 use crate::abi::{self, Place as Passing};
+use crate::addresses;
 use crate::checked::Checked;
-use crate::clif::{BlockMeaning, Exit, Meaning, parts};
+use crate::clif::{Addresses, BlockMeaning, Exit, Meaning, parts};
 use crate::equal::Judge;
 use crate::error::{Fault, Feature};
 use crate::frame::Frame;
@@ -123,12 +124,22 @@ impl<'a, 'j> Proof<'a, 'j> {
                 None => arguments.push(part),
             }
         }
+        let mut from_entry = |offset: i64| {
+            let offset = terms.number(64, offset as u64 as u128);
+            terms.add(stack, offset)
+        };
+        let addresses = Addresses {
+            slots: addresses,
+            pointers: addresses::pointers(code).map(|both| both.map(&mut from_entry)),
+            return_address,
+            code: base,
+        };
         let meaning = translate::meaning(terms, func, code, &arguments, &addresses)?;
         if has_edge_to_entry(&meaning) {
             return Err(Feature::Preamble("an edge to the entry block"));
         }
-        if !slots.is_empty() && grows(func, code, &meaning, convention.stack_bytes)? {
-            return Err(Feature::Preamble("a stack slot beside a tail call with more arguments"));
+        if (!slots.is_empty() || meaning.is_frame_read) && grows(func, code, &meaning, convention.stack_bytes)? {
+            return Err(Feature::Preamble("an address in the frame beside a tail call with more arguments"));
         }
         let mut needed: SecondaryMap<Block, Vec<Term>> = SecondaryMap::new();
         let values = live::needed(func, &meaning.sources, &meaning.order)?;

@@ -2,7 +2,7 @@
 
 use crate::atomic::settle;
 use crate::clif::{Call, Edge, Effect, Exit, parts};
-use crate::conditions::simplified;
+use crate::conditions::{simplified, simplifier};
 use crate::equal::Decision;
 use crate::error::Fault;
 use crate::path::{Failure, Path, distance, pass_over};
@@ -282,6 +282,7 @@ impl Proof<'_, '_> {
             }
             Some(mut relation) => {
                 let (judge, conditions) = (&mut *self.judge, &path.conditions);
+                let mut simplifier = simplifier(self.terms, conditions);
                 let mut proofs = if self.is_thorough { MAX_PROOFS } else { 0 };
                 let changed = relation.restrict(
                     self.terms,
@@ -289,7 +290,7 @@ impl Proof<'_, '_> {
                     &path.frame,
                     |terms, term| substitution.apply(terms, term),
                     |terms, a, b| {
-                        judge.is_same_under(terms, conditions, a, b)
+                        judge.is_same_under(terms, &mut simplifier, a, b)
                             || proofs > 0 && {
                                 proofs -= 1;
                                 judge.equal(terms, conditions, a, b) == Decision::Holds

@@ -2,7 +2,8 @@
 
 use crate::byte_order::{changed, in_order, lanes_in_order};
 use crate::clif::{
-    Atomic, AtomicKind, BlockMeaning, Call, Edge, Effect, Exit, Load, Meaning, Repeat, parts, symbol, variable,
+    Addresses, Atomic, AtomicKind, BlockMeaning, Call, Edge, Effect, Exit, Load, Meaning, Repeat, parts, symbol,
+    variable,
 };
 use crate::error::Feature;
 use crate::input::Code;
@@ -44,7 +45,7 @@ pub(crate) fn reverse_postorder(func: &Function) -> Vec<Block> {
     order
 }
 
-/// Returns the meaning of a function. `arguments` are its arguments, and `slots` the addresses of its stack slots.
+/// Returns the meaning of a function. `arguments` are its arguments, and `addresses` are addresses of its frame and code.
 ///
 /// # Errors
 /// The first feature without a known meaning.
@@ -53,14 +54,15 @@ pub(crate) fn meaning(
     func: &Function,
     code: &Code<'_>,
     arguments: &[Term],
-    slots: &[Term],
+    addresses: &Addresses,
 ) -> Result<Meaning, Feature> {
     let order = reverse_postorder(func);
     let mut translation = Translation {
         terms,
         func,
         code,
-        slots,
+        addresses,
+        is_frame_read: false,
         sources: Sources::of(func, &order),
         values: SecondaryMap::new(),
         current: None,
@@ -91,8 +93,8 @@ pub(crate) fn meaning(
     // The prologue reads memory before the blocks do, and they may read it again.
     (translation.current, translation.unchanging, translation.loaded) = (None, BTreeMap::new(), Loaded::default());
     let limit = func.stack_limit.map(|limit| translation.limit(limit)).transpose()?;
-    let Translation { sources, values, .. } = translation;
-    Ok(Meaning { values, sources, blocks, order, repeats, limit })
+    let Translation { sources, values, is_frame_read, .. } = translation;
+    Ok(Meaning { values, sources, blocks, order, repeats, limit, is_frame_read })
 }
 
 /// The bits at each address, and of each width, that the current block has loaded since the last effect that may change
@@ -120,7 +122,9 @@ pub(crate) struct Translation<'a> {
     pub(crate) terms: &'a mut Terms,
     pub(crate) func: &'a Function,
     pub(crate) code: &'a Code<'a>,
-    pub(crate) slots: &'a [Term],
+    pub(crate) addresses: &'a Addresses,
+    /// Whether the frame pointer or the stack pointer is a value.
+    pub(crate) is_frame_read: bool,
     sources: Sources,
     pub(crate) values: SecondaryMap<Value, Option<Term>>,
     current: Option<Block>,

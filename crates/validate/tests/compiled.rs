@@ -28,6 +28,11 @@ fn compiler_with(target: &str, allocator: &str, mode: ValidateCode) -> Compiler 
         settings.enable_llvm_abi_extensions = true;
         settings.enable_multi_ret_implicit_sret = true;
     });
+    with_settings(target, settings)
+}
+
+/// Returns a compiler with these settings.
+pub(crate) fn with_settings(target: &str, settings: Settings) -> Compiler {
     let triple = Triple::from_str(&format!("{target}-unknown-linux-gnu")).unwrap();
     Compiler::new(&triple, settings, &[]).unwrap()
 }

@@ -61,6 +61,9 @@ fn handlers_have_the_stack_of_the_body() {
     for target in TARGETS {
         assert_eq!(verdict(target, "%indirect", |_| {}), Verdict::Proved);
         let moved = verdict(target, "%indirect", |code| code.body_offset += 16);
-        assert!(matches!(&moved, Verdict::NotProved(finding) if finding.fault == Fault::Handlers), "{moved}");
+        assert!(matches!(&moved, Verdict::NotProved(finding) if finding.fault == Fault::FrameChain), "{moved}");
+        let untold =
+            verdict(target, "%indirect", |code| (code.body_offset, code.frame_bytes) = (code.body_offset + 16, None));
+        assert!(matches!(&untold, Verdict::NotProved(finding) if finding.fault == Fault::Handlers), "{untold}");
     }
 }

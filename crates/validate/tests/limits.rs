@@ -38,6 +38,7 @@ fn verdict(below: u8, jump: [u8; 2], trap: TrapCode) -> Verdict {
         traps: vec![(30, trap)],
         handlers: Vec::new(),
         body_offset: 0,
+        frame_bytes: None,
         relocations: vec![call],
         slots: Vec::new(),
     };

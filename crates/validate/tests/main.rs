@@ -2,8 +2,10 @@
 
 mod atomics;
 mod compiled;
+mod equalities;
 mod exceptions;
 mod faults;
+mod frames;
 mod functions;
 mod limits;
 mod matrix;

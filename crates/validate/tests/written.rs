@@ -16,6 +16,7 @@ fn code<'a>(machine: Machine, bytes: &'a [u8], heads: &[u32]) -> Code<'a> {
         traps: Vec::new(),
         handlers: Vec::new(),
         body_offset: 0,
+        frame_bytes: None,
         relocations: Vec::new(),
         slots: Vec::new(),
     }
@@ -33,7 +34,7 @@ pub(crate) fn verdict(text: &str, bytes: &[u8], head: u32, callee: Option<u32>) 
 }
 
 /// Returns the verdict on code of x86-64 for the only function of a text, whose blocks begin at `heads`.
-fn verdict_of_blocks(text: &str, bytes: &[u8], heads: &[u32], callee: Option<u32>) -> Verdict {
+pub(crate) fn verdict_of_blocks(text: &str, bytes: &[u8], heads: &[u32], callee: Option<u32>) -> Verdict {
     let call =
         |offset| Relocation { offset, kind: RelocationKind::Distance, symbol: Symbol::Named("%g".into()), addend: -4 };
     let relocations = callee.into_iter().map(call).collect();

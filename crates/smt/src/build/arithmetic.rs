@@ -6,7 +6,7 @@ use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
     /// Returns the sum.
-    pub fn add(&mut self, a: Term, b: Term) -> Term {
+    pub(super) fn build_add(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             if let Some(sum) = self.add_quickly(a, b) {
                 return sum;
@@ -58,7 +58,7 @@ impl Terms {
     }
 
     /// Returns the two's complement.
-    pub fn neg(&mut self, a: Term) -> Term {
+    pub(super) fn build_neg(&mut self, a: Term) -> Term {
         if self.simplifies() {
             if let Some(bits) = self.bits(a) {
                 return self.constant(bits.neg());
@@ -70,7 +70,7 @@ impl Terms {
     }
 
     /// Returns the bitwise complement.
-    pub fn bit_not(&mut self, a: Term) -> Term {
+    pub(super) fn build_bit_not(&mut self, a: Term) -> Term {
         if self.simplifies() {
             let mut negated = self.linear(a).negated();
             negated.constant = negated.constant.add(Bits::ones(self.width(a)));
@@ -80,7 +80,7 @@ impl Terms {
     }
 
     /// Returns the product.
-    pub fn mul(&mut self, a: Term, b: Term) -> Term {
+    pub(super) fn build_mul(&mut self, a: Term, b: Term) -> Term {
         if !self.simplifies() {
             return self.plain_binary(Op::Mul, a, b, self.sort(a));
         }
@@ -137,7 +137,7 @@ impl Terms {
     }
 
     /// Returns the unsigned quotient.
-    pub fn udiv(&mut self, a: Term, b: Term) -> Term {
+    pub(super) fn build_udiv(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let width = self.width(a);
             if let Some(by) = self.bits(b).and_then(Bits::power_of_two) {
@@ -170,7 +170,7 @@ impl Terms {
     }
 
     /// Returns the unsigned remainder.
-    pub fn urem(&mut self, a: Term, b: Term) -> Term {
+    pub(super) fn build_urem(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies()
             && let Some(bits) = self.bits(b)
             && bits.power_of_two().is_some()
@@ -185,7 +185,7 @@ impl Terms {
     }
 
     /// Returns the signed quotient.
-    pub fn sdiv(&mut self, a: Term, b: Term) -> Term {
+    pub(super) fn build_sdiv(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies()
             && let Some(by) = self.bits(b)
         {
@@ -215,7 +215,7 @@ impl Terms {
     }
 
     /// Returns the signed remainder.
-    pub fn srem(&mut self, a: Term, b: Term) -> Term {
+    pub(super) fn build_srem(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies()
             && let Some(by) = self.bits(b)
             && [by, by.neg()].iter().any(|by| by.power_of_two().is_some_and(|shift| shift + 1 < by.width()))

@@ -5,7 +5,7 @@ use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
     /// Returns `a` shifted left.
-    pub fn shl(&mut self, a: Term, by: Term) -> Term {
+    pub(super) fn build_shl(&mut self, a: Term, by: Term) -> Term {
         if !self.simplifies() {
             return self.plain_binary(Op::Shl, a, by, self.sort(a));
         }
@@ -38,7 +38,7 @@ impl Terms {
     }
 
     /// Returns `a` shifted right, filled with zeros.
-    pub fn lshr(&mut self, a: Term, by: Term) -> Term {
+    pub(super) fn build_lshr(&mut self, a: Term, by: Term) -> Term {
         if self.simplifies()
             && let Some(amount) = self.bits(by)
         {
@@ -103,7 +103,7 @@ impl Terms {
     }
 
     /// Returns `a` shifted right, filled with its sign bit.
-    pub fn ashr(&mut self, a: Term, by: Term) -> Term {
+    pub(super) fn build_ashr(&mut self, a: Term, by: Term) -> Term {
         if self.simplifies()
             && let Some(amount) = self.bits(by)
         {
@@ -166,17 +166,17 @@ impl Terms {
     }
 
     /// Returns the bitwise and.
-    pub fn bit_and(&mut self, a: Term, b: Term) -> Term {
+    pub(super) fn build_bit_and(&mut self, a: Term, b: Term) -> Term {
         self.bitwise(Op::BitAnd, a, b)
     }
 
     /// Returns the bitwise or.
-    pub fn bit_or(&mut self, a: Term, b: Term) -> Term {
+    pub(super) fn build_bit_or(&mut self, a: Term, b: Term) -> Term {
         self.bitwise(Op::BitOr, a, b)
     }
 
     /// Returns the bitwise exclusive or.
-    pub fn bit_xor(&mut self, a: Term, b: Term) -> Term {
+    pub(super) fn build_bit_xor(&mut self, a: Term, b: Term) -> Term {
         self.bitwise(Op::BitXor, a, b)
     }
 

@@ -6,7 +6,7 @@ use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
     /// Returns the equality of two terms.
-    pub fn eq(&mut self, a: Term, b: Term) -> Term {
+    pub(super) fn build_eq(&mut self, a: Term, b: Term) -> Term {
         if !self.simplifies() {
             return self.plain_binary(Op::Eq, a, b, Sort::Bool);
         }
@@ -124,7 +124,7 @@ impl Terms {
     }
 
     /// Returns the comparison `a < b` of unsigned numbers.
-    pub fn ult(&mut self, a: Term, b: Term) -> Term {
+    pub(super) fn build_ult(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let width = self.width(a);
             let zero = self.number(width, 0);
@@ -163,7 +163,7 @@ impl Terms {
     }
 
     /// Returns the comparison `a < b` of signed numbers.
-    pub fn slt(&mut self, a: Term, b: Term) -> Term {
+    pub(super) fn build_slt(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let width = self.width(a);
             let least = self.constant(Bits::sign_bit(width));

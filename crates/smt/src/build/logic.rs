@@ -6,7 +6,7 @@ use crate::term::{Node, Op, Term, Terms};
 impl Terms {
     /// Returns the boolean negation. A negated disjunction becomes a conjunction, so that its parts are found as
     /// conjuncts.
-    pub fn not(&mut self, a: Term) -> Term {
+    pub(super) fn build_not(&mut self, a: Term) -> Term {
         match self.node(a) {
             Node::Unary(Op::Not, inner) if self.simplifies() => inner,
             Node::Binary(Op::Or, x, y) if self.simplifies() => {
@@ -22,7 +22,7 @@ impl Terms {
     }
 
     /// Returns the conjunction.
-    pub fn and(&mut self, a: Term, b: Term) -> Term {
+    pub(super) fn build_and(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let (a, b) = (a.min(b), a.max(b));
             for (x, y) in [(a, b), (b, a)] {
@@ -49,7 +49,7 @@ impl Terms {
     }
 
     /// Returns the disjunction.
-    pub fn or(&mut self, a: Term, b: Term) -> Term {
+    pub(super) fn build_or(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let (not_a, not_b) = (self.not(a), self.not(b));
             let neither = self.and(not_a, not_b);
@@ -80,7 +80,7 @@ impl Terms {
     }
 
     /// Returns `if condition then a else b`.
-    pub fn ite(&mut self, condition: Term, a: Term, b: Term) -> Term {
+    pub(super) fn build_ite(&mut self, condition: Term, a: Term, b: Term) -> Term {
         let sort = self.sort(a);
         assert_eq!(sort, self.sort(b), "the arms of an ite");
         if !self.simplifies() {

@@ -8,6 +8,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `mod.rs` | constants, operations by their name, nodes that are only folded |
+//! | `kept.rs` | constructors whose results are kept |
 //! | `logic.rs` | booleans and choices |
 //! | `compare.rs` | equality and order |
 //! | `arithmetic.rs` | sums, products, quotients, remainders |
@@ -30,6 +31,7 @@ mod compare;
 mod count;
 mod float_code;
 mod float_order;
+mod kept;
 mod logic;
 mod width;
 

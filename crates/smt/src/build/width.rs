@@ -5,7 +5,7 @@ use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
     /// Returns the concatenation of `high` and `low`.
-    pub fn concat(&mut self, high: Term, low: Term) -> Term {
+    pub(super) fn build_concat(&mut self, high: Term, low: Term) -> Term {
         let sort = Sort::Bits(self.width(high) + self.width(low));
         if self.is_of_code()
             && let Some(normal) = self.code_concat(high, low)
@@ -16,7 +16,7 @@ impl Terms {
     }
 
     /// Returns `width` bits of a term, from bit `low` on.
-    pub fn extract(&mut self, a: Term, low: u32, width: u32) -> Term {
+    pub(super) fn build_extract(&mut self, a: Term, low: u32, width: u32) -> Term {
         let all = self.width(a);
         assert!(low + width <= all, "bits {low} to {} of {all}", low + width);
         if self.simplifies() {
@@ -48,7 +48,7 @@ impl Terms {
     }
 
     /// Zero-extends a term to `width` bits; returns the term itself if it has that width.
-    pub fn zero_extend(&mut self, a: Term, width: u32) -> Term {
+    pub(super) fn build_zero_extend(&mut self, a: Term, width: u32) -> Term {
         assert!(width >= self.width(a), "an extension to fewer bits");
         if width == self.width(a) {
             return a;
@@ -66,7 +66,7 @@ impl Terms {
     }
 
     /// Sign-extends a term to `width` bits; returns the term itself if it has that width.
-    pub fn sign_extend(&mut self, a: Term, width: u32) -> Term {
+    pub(super) fn build_sign_extend(&mut self, a: Term, width: u32) -> Term {
         assert!(width >= self.width(a), "an extension to fewer bits");
         if width == self.width(a) {
             return a;
