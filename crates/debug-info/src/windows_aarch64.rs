@@ -3,6 +3,9 @@
 //!
 //! Codes are read off the instructions. An epilogue undoes its prologue instruction by instruction, so that its codes
 //! are usually the last ones of the prologue. A function whose frame has no saved registers is described by one word.
+//! Words for other functions stand for prologues that store x19, or x19 and the link, first, by an instruction that moves
+//! the stack pointer (section "Packed unwind data"). A prologue of ours begins with `stp x29, x30, [sp, #-N]!` on every
+//! system, and stores other registers afterwards, so that no word describes it.
 
 use crate::windows_frame::WindowsUnwinding;
 use kingpost_mach::{FunctionView, UnwindOp};

@@ -2,7 +2,8 @@
 //!
 //! Functions are placed in `.text`, data objects in `.rdata`, `.data` or `.bss`, thread-local ones in `.tls$`, and
 //! literals in `.rdata`. There is no global offset table: a reference to a symbol that may be in another library reads
-//! a pointer in `.rdata$.refptr`, which MinGW's linker fills at run time. The layout is in Microsoft's "PE Format".
+//! a pointer in `.rdata$.refptr.NAME`, which MinGW's linker fills at run time. All objects of a program share it, with
+//! those of GCC. The layout is in Microsoft's "PE Format".
 
 use crate::error::ObjectError;
 use crate::format::{Field, Format, Limits, Shape, Table, with_bytes};
@@ -101,8 +102,8 @@ impl Format for Coff {
         Ok(Shape::new(name, SectionKind::Data, flags))
     }
 
-    fn pointers(&self) -> Option<Shape> {
-        Some(Shape::new(".rdata$.refptr", SectionKind::ReadOnlyData, SectionFlags::None))
+    fn pointer_section(&self, name: &str) -> Option<Shape> {
+        Some(Shape::new(format!(".rdata$.refptr.{name}"), SectionKind::ReadOnlyData, SectionFlags::None))
     }
 
     fn limits(&self) -> Limits {

@@ -37,8 +37,10 @@ pub(crate) trait Format: Sync {
         triple: &Triple,
     ) -> Result<Shape, ObjectError>;
 
-    /// Returns the section for pointers to symbols of other objects, or `None` if linkers make a global offset table.
-    fn pointers(&self) -> Option<Shape> {
+    /// Returns the section for a pointer to a symbol of another object, by the symbol's name, or `None` if linkers make a
+    /// global offset table.
+    fn pointer_section(&self, name: &str) -> Option<Shape> {
+        let _ = name;
         None
     }
 

@@ -42,8 +42,6 @@ pub(crate) struct Writer<'a> {
     literals: [Option<SectionId>; 3],
     /// Pointers to symbols, in objects without a global offset table.
     pointers: HashMap<SymbolId, SymbolId>,
-    /// The section of these pointers.
-    pointer_section: Option<SectionId>,
     /// Local symbols for tables, by section and offset.
     pub(crate) labels: HashMap<(SectionId, u64), SymbolId>,
     /// The sections of data objects with a [`Placement`](kingpost_mach::Placement), by name and by whether linkers
@@ -110,7 +108,6 @@ impl<'a> Writer<'a> {
             defined: HashSet::new(),
             literals: [None; 3],
             pointers: HashMap::new(),
-            pointer_section: None,
             labels: HashMap::new(),
             placed: HashMap::new(),
             filled: HashSet::new(),
@@ -200,25 +197,33 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Returns a local symbol with the name `.refptr.NAME`, at a pointer to the symbol in the section `shape`.
-    fn pointer(&mut self, symbol: SymbolId, shape: Shape) -> Result<SymbolId, ObjectError> {
+    /// Returns the symbol `.refptr.NAME` at a pointer to a symbol, in formats whose linkers make no such pointers. Linkers
+    /// keep one for all objects, as for pointers that GCC makes. A pointer to a local symbol belongs to this object.
+    fn pointer(&mut self, name: &SymbolName, symbol: SymbolId) -> Result<SymbolId, ObjectError> {
         if let Some(&pointer) = self.pointers.get(&symbol) {
             return Ok(pointer);
         }
-        let mut name = b".refptr.".to_vec();
-        name.extend_from_slice(&self.object.symbol(symbol).name);
-        let section = self.pointer_section.unwrap_or_else(|| self.add_section(shape));
-        self.pointer_section = Some(section);
+        let text = symbol_name(name, self.triple);
+        let Some(shape) = self.format.pointer_section(&text) else { return Ok(symbol) };
+        let is_local = self.linkage(name) == Linkage::Local;
+        let section = self.add_section(shape);
         let offset = self.append(section, &[0; 8], 8)?;
         self.relocate(section, offset, symbol, 0, RelocKind::Abs8)?;
+        // In COFF, the first symbol of the section after its own is the symbol of the group.
+        self.object.section_symbol(section);
         let pointer = self.object.add_symbol(Symbol {
             value: offset,
             size: 8,
             kind: SymbolKind::Data,
-            scope: SymbolScope::Compilation,
+            scope: if is_local { SymbolScope::Compilation } else { SymbolScope::Dynamic },
             section: SymbolSection::Section(section),
-            ..undefined(name)
+            ..undefined(format!(".refptr.{text}").into_bytes())
         });
+        if !is_local {
+            let group = Comdat { kind: ComdatKind::Any, symbol: pointer, sections: Vec::new() };
+            let group = self.object.add_comdat(group);
+            self.add_to_group(group, section);
+        }
         self.pointers.insert(symbol, pointer);
         Ok(pointer)
     }
@@ -394,16 +399,16 @@ impl<'a> Writer<'a> {
         for (index, f) in module.functions().enumerate() {
             let (section, start) = self.starts[index];
             for reloc in f.relocs {
-                let mut symbol = self.symbol(&f.symbols[reloc.symbol as usize])?;
+                let name = &f.symbols[reloc.symbol as usize];
+                let mut symbol = self.symbol(name)?;
                 if reloc.kind.is_thread_local() {
                     self.object.symbol_mut(symbol).kind = SymbolKind::Tls;
                 }
                 if matches!(
                     reloc.kind,
                     RelocKind::X86GotPcRel4 | RelocKind::Aarch64AdrGotPage | RelocKind::Aarch64LdGotLo12
-                ) && let Some(pointers) = self.format.pointers()
-                {
-                    symbol = self.pointer(symbol, pointers)?;
+                ) {
+                    symbol = self.pointer(name, symbol)?;
                 }
                 self.relocate(section, start + u64::from(reloc.offset), symbol, reloc.addend, reloc.kind)?;
             }

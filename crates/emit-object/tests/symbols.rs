@@ -169,6 +169,32 @@ fn group(object: &[u8], symbol: &str) -> Vec<String> {
     group.sections().map(|index| file.section_by_index(index).unwrap().name().unwrap().to_string()).collect()
 }
 
+/// Checks that LLVM's linker for Microsoft's objects keeps one of the definitions in two objects.
+fn links_by_lld(objects: &[Vec<u8>]) {
+    if Command::new("lld-link").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "CI has lld-link");
+        return eprintln!("SKIPPED: a library with symbols: no lld-link");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut link = Command::new("lld-link");
+    link.current_dir(folder.path()).args(["/nologo", "/dll", "/noentry", "/nodefaultlib", "/out:a.dll", "/map:a.map"]);
+    link.args(["/export:first", "/export:second"]);
+    for (index, object) in objects.iter().enumerate() {
+        let name = format!("{index}.o");
+        std::fs::write(folder.path().join(&name), object).unwrap();
+        link.arg(name);
+    }
+    let linked = link.output().unwrap();
+    assert!(
+        linked.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&linked.stdout),
+        String::from_utf8_lossy(&linked.stderr)
+    );
+    let map = std::fs::read_to_string(folder.path().join("a.map")).unwrap();
+    assert_eq!(map.lines().filter(|line| line.contains(" .refptr.step ")).count(), 1, "{map}");
+}
+
 #[test]
 fn linkers_for_windows_keep_one_definition() {
     let cc = ["x86_64-w64-mingw32-gcc"];
@@ -176,10 +202,13 @@ fn linkers_for_windows_keep_one_definition() {
         let objects = [object(&triple, "first", true).unwrap(), object(&triple, "second", false).unwrap()];
         // GNU's linker accepts tables of code that it discards, others do not.
         assert_eq!(group(&objects[0], "step"), [".rdata.step"]);
+        // The compiler of the program has the same pointer.
+        assert_eq!(group(&objects[0], ".refptr.step"), [".rdata$.refptr.step"]);
         assert_eq!(group(&objects[0], "shared"), [".text$shared", ".pdata$shared", ".xdata$shared", "kingpost_traps"]);
         if let Some(text) = output(&cc, &[], WINDOWS, &objects, Some("wine")) {
             assert_eq!(text, "10 20 30 1 1 2 1", "{triple}");
         }
+        links_by_lld(&objects);
     }
 }
 
