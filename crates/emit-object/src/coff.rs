@@ -3,7 +3,7 @@
 //! Functions are placed in `.text`, data objects in `.rdata`, `.data` or `.bss`, thread-local ones in `.tls$`, and
 //! literals in `.rdata`. There is no global offset table: a reference to a symbol that may be in another library reads
 //! a pointer in `.rdata$.refptr.NAME`, which MinGW's linker fills at run time. All objects of a program share it, with
-//! those of GCC. The layout is in Microsoft's "PE Format".
+//! objects of GCC. The layout is in Microsoft's "PE Format".
 
 use crate::error::ObjectError;
 use crate::format::{Field, Format, Limits, Shape, Table, with_bytes};

@@ -1,10 +1,11 @@
 //! Loading of a module, and queries by name or address.
 
+use crate::arena::PageKind;
 use crate::entry::EntryPoint;
 use crate::error::LoadError;
 use crate::function_table::{FunctionTable, LoadedTable};
 use crate::layout::{ImagePosition, Layout};
-use crate::pages::{BranchTargets, PageKind, PageSource, Pages};
+use crate::pages::{BranchTargets, PageSource, Pages};
 use crate::relocate::{self, STUB_LEN, Target};
 use kingpost_codegen::module::Alias;
 use kingpost_ir::TrapCode;

@@ -1,6 +1,6 @@
 //! Places of the functions and data of a module in an image.
 
-use crate::pages::{Needs, PageKind};
+use crate::arena::{Needs, PageKind};
 use crate::relocate::STUB_LEN;
 use kingpost_mach::{DataObject, Literal, ModuleBuffer, SymbolName};
 use std::collections::HashMap;

@@ -11,9 +11,11 @@
 //! | `entry.rs` | types by which functions are called; `unsafe` |
 //! | `relocate.rs` | the value that each relocation writes |
 //! | `pages.rs` | memory of code and data; `unsafe` |
+//! | `arena.rs` | ranges of addresses for it; `unsafe` |
 //! | `runs.rs` | free addresses |
 //! | `system/mod.rs` | the requirements of an operating system; `unsafe` |
 //! | `system/unix.rs` | Linux and macOS; `unsafe` |
+//! | `system/apple_silicon.rs` | memory for code on Apple silicon; `unsafe` |
 //! | `system/windows.rs` | Windows; `unsafe` |
 //! | `publish.rs` | announcement of new code to processors; `unsafe` |
 //! | `symbols.rs` | addresses of the process; `unsafe` |
@@ -63,6 +65,7 @@
 //! assert_eq!(negate(42), -42);
 //! ```
 
+mod arena;
 mod debug_info;
 #[cfg_attr(any(windows, target_vendor = "apple"), path = "no_debugger.rs")]
 mod debugger;
@@ -87,6 +90,7 @@ mod symbols;
 mod system;
 mod unwind;
 
+pub use arena::PageKind;
 pub use debugger::SymbolFile;
 pub use entry::EntryPoint;
 pub use error::{LoadError, MissingFunction};
@@ -94,7 +98,7 @@ pub use heap::ToolHeap;
 pub use image::{Handler, Image, Resolver, StackMap};
 pub use libcalls::library_address;
 pub use module::{JitModule, Lookup};
-pub use pages::{BranchTargets, PageKind, PageSource, Pages};
+pub use pages::{BranchTargets, PageSource, Pages};
 pub use profiler::add_to_perf_map;
 pub use symbol_file::NamedCode;
 pub use symbols::process_symbol;

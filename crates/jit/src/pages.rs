@@ -1,30 +1,21 @@
-//! Memory of code and data: runs of whole pages, in ranges of addresses that all modules of the process share.
+//! Memory of code and data: runs of whole pages of an [`Arena`].
 //!
-//! An [`Arena`] reserves addresses once. Pages of one kind are adjacent. Freed pages keep the protection of their
-//! kind while their memory returns to the system, so a process has few mappings however many modules it loads and
-//! drops. No page is writable and executable at once.
+//! Freed pages keep the protection of their kind while their memory returns to the system, so a process has few mappings
+//! however many modules it loads and drops. No page is writable and executable at once, on Apple silicon for any thread.
 //!
-//! Soundness: an `Arena` owns its addresses from their reservation to their release, which comes after the last [`Pages`] of it is
-//! dropped. [`Runs`] gives every byte to at most one `Pages` at a time. The bytes are accessible only through slices
-//! that borrow the `Pages`, while they are readable and writable. After [`Pages::seal`] there are no such slices.
+//! Where the system has memory of its own for code ([`System::HAS_CODE_MEMORY`]), code is written to a copy, which
+//! sealing moves to its place.
+//!
+//! Soundness: an `Arena` gives every byte to at most one [`Pages`] at a time, and is not released before the last one is
+//! dropped. The bytes are accessible only through slices that borrow the `Pages`, while they are readable and writable.
+//! After [`Pages::seal`] there are no such slices.
 
+use crate::arena::{Arena, Needs, PageKind, SPARE, shared_arena};
 use crate::error::LoadError;
 use crate::publish;
-use crate::runs::Runs;
 use crate::system::{Access, Host, System};
 use std::ptr::with_exposed_provenance_mut;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Kind of the contents of pages, which determines their protection after sealing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PageKind {
-    /// Code: read and execute.
-    Code,
-    /// Data that no code writes to: read.
-    ReadOnly,
-    /// Data that code writes to: read and write.
-    Writable,
-}
+use std::sync::Arc;
 
 /// Targets of indirect branches in code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,156 +26,9 @@ pub enum BranchTargets {
     LandingPads,
 }
 
-impl PageKind {
-    /// All kinds, in the order of their numbers.
-    pub const ALL: [PageKind; 3] = [PageKind::Code, PageKind::ReadOnly, PageKind::Writable];
-
-    /// Returns the access to sealed pages without landing pads.
-    fn access(self) -> Access {
-        match self {
-            PageKind::Code => Access::Execute,
-            PageKind::ReadOnly => Access::Read,
-            PageKind::Writable => Access::ReadWrite,
-        }
-    }
-}
-
-/// Size in bytes for each kind of pages, by the number of the kind.
-pub(crate) type Needs = [usize; PageKind::ALL.len()];
-
 /// Returns the alignment of pages for contents with alignment `align`.
 fn page_align(align: usize) -> Result<usize, LoadError> {
     if align.is_power_of_two() { Ok(align.max(Host::page_size())) } else { Err(LoadError::Alignment(align)) }
-}
-
-/// A range of reserved addresses.
-#[derive(Debug)]
-struct Arena {
-    start: usize,
-    bytes: usize,
-    /// Free pages: one room for each kind, or one for all kinds.
-    rooms: Mutex<Vec<Room>>,
-}
-
-/// Free pages of an arena.
-#[derive(Debug)]
-struct Room {
-    free: Runs,
-    /// Free pages that are already writable, so that one system call serves many small modules.
-    open: Runs,
-}
-
-/// Number of pages that are made writable at a time, for modules that need one.
-const OPENED_PAGES: usize = 16;
-
-impl Room {
-    /// Takes bytes. Returns their address, and whether they are writable already.
-    fn take(&mut self, bytes: usize, align: usize) -> Option<(usize, bool)> {
-        let page = Host::page_size();
-        if (bytes, align) != (page, page) {
-            return Some((self.free.take(bytes, align)?, false));
-        }
-        if let Some(start) = self.open.take(page, page) {
-            return Some((start, true));
-        }
-        let batch = OPENED_PAGES * page;
-        // Batches must leave enough free pages, because modules that need more than one page cannot use them.
-        if !self.free.has(OPENED_PAGES * batch, page) {
-            return Some((self.free.take(page, page)?, false));
-        }
-        let start = self.free.take(batch, page)?;
-        // SAFETY: the pages were just taken.
-        if !unsafe { Host::open(start, batch) } {
-            self.free.give_back(start + page, batch - page);
-            return Some((start, false));
-        }
-        self.open.give_back(start + page, batch - page);
-        Some((start, true))
-    }
-}
-
-impl Arena {
-    /// Reserves rooms of these sizes in bytes, which are multiples of the page size.
-    fn reserve(rooms: &[usize]) -> Result<Arena, LoadError> {
-        let sum = rooms.iter().try_fold(0_usize, |sum, &bytes| sum.checked_add(bytes));
-        let bytes = sum.ok_or(LoadError::Memory { bytes: usize::MAX })?;
-        let start = Host::reserve(bytes).ok_or(LoadError::Memory { bytes })?;
-        let mut at = start;
-        let rooms = rooms.iter().map(|&bytes| {
-            at += bytes;
-            Room { free: Runs::new(at - bytes, bytes), open: Runs::default() }
-        });
-        Ok(Arena { start, bytes, rooms: Mutex::new(rooms.collect()) })
-    }
-
-    fn rooms(&self) -> MutexGuard<'_, Vec<Room>> {
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns `true` if the needs of all kinds fit their rooms.
-    fn fits(rooms: &[Room], needs: Needs, align: usize) -> bool {
-        rooms.iter().zip(needs).all(|(room, bytes)| bytes == 0 || room.free.has(bytes, align))
-    }
-
-    /// Takes bytes for pages of a kind. Returns their address, and whether they are writable already.
-    fn take(&self, kind: PageKind, bytes: usize, align: usize) -> Option<(usize, bool)> {
-        let mut rooms = self.rooms();
-        let room = (kind as usize).min(rooms.len() - 1);
-        rooms[room].take(bytes, align)
-    }
-
-    fn give_back(&self, kind: PageKind, start: usize, bytes: usize) {
-        let mut rooms = self.rooms();
-        let room = (kind as usize).min(rooms.len() - 1);
-        rooms[room].free.give_back(start, bytes);
-    }
-}
-
-impl Drop for Arena {
-    fn drop(&mut self) {
-        // SAFETY: this is the reservation of `reserve`, released once. No `Pages` of it are left, because each holds the
-        // arena.
-        unsafe { Host::release(self.start, self.bytes) };
-    }
-}
-
-/// The arenas of the process, oldest first.
-static SHARED: Mutex<Vec<Arc<Arena>>> = Mutex::new(Vec::new());
-
-/// Size of the first arena in bytes. Each further one is as large as all before it, up to [`LARGEST_ARENA`].
-const FIRST_ARENA: usize = 1 << 26;
-/// Maximum size of an arena in bytes: a quarter of the distance at which code on both machines reaches data.
-const LARGEST_ARENA: usize = 1 << 29;
-/// Bytes of every kind that an arena must have free when a module begins to take pages from it, so that most modules
-/// find all their memory in one arena.
-const SPARE: usize = 1 << 18;
-
-/// Returns the first arena in which all needs fit. Creates one if there is none.
-fn shared_arena(needs: Needs, align: usize) -> Result<Arc<Arena>, LoadError> {
-    let mut arenas = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(arena) = arenas.iter().find(|arena| Arena::fits(&arena.rooms(), needs, align)) {
-        return Ok(arena.clone());
-    }
-    let no_memory = LoadError::Memory { bytes: needs.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes)) };
-    let whole = arenas.iter().fold(0, |sum: usize, arena| sum.saturating_add(arena.bytes));
-    let mut usual = whole.clamp(FIRST_ARENA, LARGEST_ARENA);
-    loop {
-        // Half of the addresses are for code.
-        let mut rooms = [usual / 2, usual / 4, usual / 4];
-        for (room, bytes) in rooms.iter_mut().zip(needs) {
-            let least = bytes.checked_add(align).and_then(|bytes| bytes.checked_next_multiple_of(Host::page_size()));
-            *room = least.ok_or_else(|| no_memory.clone())?.max(room.next_multiple_of(Host::page_size()));
-        }
-        match Arena::reserve(&rooms) {
-            Ok(arena) => {
-                arenas.push(Arc::new(arena));
-                return Ok(arenas[arenas.len() - 1].clone());
-            }
-            // The process may have a limit.
-            Err(_) if usual > SPARE => usual /= 2,
-            Err(error) => return Err(error),
-        }
-    }
 }
 
 /// Source of a module's pages.
@@ -203,13 +47,21 @@ impl PageSource {
         PageSource::default()
     }
 
-    /// Reserves `bytes` bytes of addresses for this source alone.
+    /// Reserves `bytes` bytes of addresses for this source alone. Where the system has memory of its own for code, as on
+    /// Apple silicon, that has as many addresses in addition.
     ///
     /// # Errors
     /// If the system refuses them.
     pub fn reserve(bytes: usize) -> Result<PageSource, LoadError> {
+        PageSource::reserved(bytes, Host::HAS_CODE_MEMORY)
+    }
+
+    /// Reserves `bytes` bytes of addresses, and as many for code if code has memory of its own.
+    fn reserved(bytes: usize, has_code_memory: bool) -> Result<PageSource, LoadError> {
         let rounded = bytes.max(1).checked_next_multiple_of(Host::page_size()).ok_or(LoadError::Memory { bytes })?;
-        Ok(PageSource { home: Some(Arc::new(Arena::reserve(&[rounded])?)), is_closed: true })
+        let rooms = [rounded; 2];
+        let arena = Arena::reserve(if has_code_memory { &rooms } else { &rooms[1..] }, has_code_memory)?;
+        Ok(PageSource { home: Some(Arc::new(arena)), is_closed: true })
     }
 
     /// Returns pages for each kind with a need. All are in one arena, so that they are near each other.
@@ -232,8 +84,9 @@ impl PageSource {
             }
             let pages = PageKind::ALL.map(|kind| {
                 let bytes = rounded[kind as usize];
-                let (start, is_open) = if bytes > 0 { rooms[kind as usize].take(bytes, align)? } else { return None };
-                Some((Pages { arena: arena.clone(), kind, start, bytes, is_sealed: false }, is_open))
+                let (start, is_open) =
+                    if bytes > 0 { arena.take_from(&mut rooms, kind, bytes, align)? } else { return None };
+                Some((Pages { arena: arena.clone(), kind, start, bytes, copy: None, is_sealed: false }, is_open))
             });
             drop(rooms);
             let mut opened = [None, None, None];
@@ -258,7 +111,7 @@ impl PageSource {
             if let Some(arena) = &self.home
                 && let Some((start, is_open)) = arena.take(kind, bytes, align)
             {
-                let pages = Pages { arena: arena.clone(), kind, start, bytes, is_sealed: false };
+                let pages = Pages { arena: arena.clone(), kind, start, bytes, copy: None, is_sealed: false };
                 return if is_open { Ok(pages) } else { pages.opened() };
             }
             if self.is_closed {
@@ -278,15 +131,26 @@ pub struct Pages {
     start: usize,
     /// Size in bytes, a multiple of the page size.
     bytes: usize,
+    /// Contents before sealing, of code in memory of its own.
+    copy: Option<Vec<u8>>,
     is_sealed: bool,
 }
 
 impl Pages {
     /// Makes the pages readable and writable.
-    fn opened(self) -> Result<Pages, LoadError> {
+    fn opened(mut self) -> Result<Pages, LoadError> {
+        if self.is_code_memory() {
+            self.copy = Some(vec![0; self.bytes]);
+            return Ok(self);
+        }
         // SAFETY: the pages belong to `self`, and no slice of them is borrowed while `self` is.
         let is_open = unsafe { Host::open(self.start, self.bytes) };
         if is_open { Ok(self) } else { Err(LoadError::Memory { bytes: self.bytes }) }
+    }
+
+    /// Returns `true` if the pages are in memory for code alone.
+    fn is_code_memory(&self) -> bool {
+        self.kind == PageKind::Code && self.arena.has_code_memory()
     }
 
     /// Returns the address of the first byte.
@@ -305,6 +169,9 @@ impl Pages {
     /// If the pages are sealed.
     pub fn contents(&mut self) -> &mut [u8] {
         assert!(!self.is_sealed, "the pages are sealed");
+        if let Some(copy) = &mut self.copy {
+            return &mut copy[..self.bytes];
+        }
         // SAFETY: the bytes belong to `self`, are readable and writable until they are sealed, and were zero at
         // first. The borrow of `self` prevents other slices.
         unsafe { std::slice::from_raw_parts_mut(with_exposed_provenance_mut(self.start), self.bytes) }
@@ -329,11 +196,15 @@ impl Pages {
             if targets == BranchTargets::LandingPads {
                 access = Access::ExecuteLandingPads;
             }
+            if let Some(copy) = self.copy.take() {
+                // SAFETY: the pages belong to `self`, and no code in them is in use before they are sealed.
+                unsafe { Host::write_code(self.start, &copy[..self.bytes]) };
+            }
             // SAFETY: the pages are readable.
             unsafe { publish::clean_caches(self.start, self.bytes) };
         }
         // SAFETY: the pages belong to `self`, and no slice of them is borrowed while `self` is.
-        if !unsafe { Host::protect(self.start, self.bytes, access) } {
+        if !self.is_code_memory() && !unsafe { Host::protect(self.start, self.bytes, access) } {
             return Err(LoadError::Memory { bytes: self.bytes });
         }
         self.is_sealed = true;
@@ -354,8 +225,17 @@ impl Pages {
     fn give_back_from(&mut self, kept: usize) {
         let (start, bytes) = (self.start + kept, self.bytes - kept);
         self.bytes = kept;
+        if bytes == 0 {
+            return;
+        }
         // SAFETY: the pages belonged to `self`, and no slice of them is borrowed while `self` is.
-        if bytes > 0 && unsafe { Host::discard(start, bytes, self.kind.access(), self.is_sealed) } {
+        let is_free = unsafe {
+            match self.is_code_memory() {
+                true => Host::discard_code(start, bytes),
+                false => Host::discard(start, bytes, self.kind.access(), self.is_sealed),
+            }
+        };
+        if is_free {
             self.arena.give_back(self.kind, start, bytes);
         }
     }
@@ -408,6 +288,28 @@ mod tests {
             assert_eq!(steps::take(), expected, "{kind:?}");
             pages.seal(BranchTargets::Any).unwrap();
             assert_eq!(steps::take(), [], "{kind:?} again");
+        }
+    }
+
+    /// Checks code that is written to a copy, as on systems with memory of its own for code, and that the copy is zero
+    /// when pages come again.
+    #[test]
+    fn code_is_moved_to_its_own_memory() {
+        let page = Host::page_size();
+        let mut source = PageSource::reserved(2 * page, true).unwrap();
+        for byte in [1, 2] {
+            let mut pages = source.allocate(PageKind::Code, 2 * page, 1).unwrap();
+            assert!(pages.contents().iter().all(|&byte| byte == 0));
+            pages.contents()[..page].fill(byte);
+            pages.truncate(page);
+            assert_eq!(pages.contents().len(), page);
+            pages.seal(BranchTargets::Any).unwrap();
+            // SAFETY: the page is readable, and no code writes to it.
+            let sealed: &[u8] =
+                unsafe { std::slice::from_raw_parts(with_exposed_provenance_mut(pages.address()), page) };
+            assert!(sealed.iter().all(|&found| found == byte));
+            let data = source.allocate(PageKind::Writable, 2 * page, 1).unwrap();
+            assert!(data.address().abs_diff(pages.address()) >= page, "data is elsewhere");
         }
     }
 

@@ -40,7 +40,8 @@ fn unwinder() -> &'static Unwinder {
         Unwinder {
             register: function("__register_frame"),
             deregister: function("__deregister_frame"),
-            takes_entries: process_symbol("__unw_add_dynamic_fde").is_some(),
+            // The system library of macOS is LLVM's unwinder, and need not export the function.
+            takes_entries: cfg!(target_vendor = "apple") || process_symbol("__unw_add_dynamic_fde").is_some(),
         }
     })
 }

@@ -1,5 +1,7 @@
 //! Linux and macOS.
 
+#[cfg(all(target_os = "macos", target_arch = "aarch64"))]
+use crate::system::apple_silicon;
 use crate::system::{Access, System};
 use std::ffi::CStr;
 use std::ptr::{NonNull, null_mut, with_exposed_provenance_mut};
@@ -17,6 +19,9 @@ const LIBRARIES: [&CStr; 2] = [c"libgcc_s.so.1", c"libm.so.6"];
 const LIBRARIES: [&CStr; 1] = [c"libSystem.B.dylib"];
 
 impl System for Unix {
+    #[cfg(all(target_os = "macos", target_arch = "aarch64"))]
+    const HAS_CODE_MEMORY: bool = true;
+
     fn page_size() -> usize {
         // SAFETY: `sysconf` has no preconditions.
         let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
@@ -55,6 +60,24 @@ impl System for Unix {
         // The process may have locked the memory. New pages replace it then.
         // SAFETY: the caller promises it.
         unsafe { libc::mmap(address, bytes, protection(access), PLAIN | libc::MAP_FIXED, -1, 0) != libc::MAP_FAILED }
+    }
+
+    #[cfg(all(target_os = "macos", target_arch = "aarch64"))]
+    fn reserve_code(bytes: usize, near: usize) -> Option<usize> {
+        apple_silicon::reserve(bytes, near)
+    }
+
+    #[cfg(all(target_os = "macos", target_arch = "aarch64"))]
+    unsafe fn write_code(start: usize, code: &[u8]) {
+        // SAFETY: the caller promises it.
+        unsafe { apple_silicon::write(start, code) }
+    }
+
+    #[cfg(all(target_os = "macos", target_arch = "aarch64"))]
+    unsafe fn discard_code(start: usize, bytes: usize) -> bool {
+        // SAFETY: the caller promises it.
+        unsafe { apple_silicon::discard(start, bytes) };
+        true
     }
 
     fn symbol(name: &CStr) -> Option<usize> {
