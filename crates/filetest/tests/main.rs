@@ -6,5 +6,5 @@ mod forge;
 mod matrix;
 mod prose;
 mod settings;
+mod systems;
 mod unsafe_code;
-mod windows;

@@ -175,9 +175,9 @@ __asm__(".text\n"
         ".globl __chkstk\n"
         "__chkstk: lsl x16, x15, #4; mov x17, sp\n"
         "1: sub x17, x17, #4096; subs x16, x16, #4096; ldr xzr, [x17]; b.gt 1b; ret\n");
-/* An image for Windows in the data of this program. */
-extern char kingpost_image[] __attribute__((weak));
 #endif
+/* An image for Windows or macOS in the data of this program. */
+extern char kingpost_image[] __attribute__((weak));
 uint64_t kingpost_saved_sp;
 
 /* The section `kingpost_handlers` of an object, which lists its exception handlers. docs/sections.md describes it. */
@@ -244,9 +244,24 @@ __asm__(".text\n"
         "br x3\n");
 #endif
 
-#if defined(__aarch64__)
-/* Gives the sections of an image the access that they have on Windows. */
+/* Gives the segments of an image the access that they have on macOS. */
+static void protect_segments(void) {
+    enum { SEGMENT = 0x19 };
+    const char *command = kingpost_image + 32;
+    for (unsigned count = *(uint32_t *)(kingpost_image + 16); count; count--, command += *(uint32_t *)(command + 4)) {
+        long address = *(uint64_t *)(command + 24), size = *(uint64_t *)(command + 32);
+        int access = *(uint32_t *)(command + 60);
+        if (*(uint32_t *)command == SEGMENT && command[10] != 'L')
+            system_call(SYS_mprotect, (long)kingpost_image + address, size, access, 0);
+    }
+}
+
+/* Gives the sections of an image the access that they have on its system. */
 static void protect_image(void) {
+    if (*kingpost_image != 'M') {
+        protect_segments();
+        return;
+    }
     enum { EXECUTE = 0x20000000, WRITE = 0x80000000 };
     const char *optional = kingpost_image + *(uint32_t *)(kingpost_image + 0x3c) + 24;
     const char *section = optional + *(uint16_t *)(optional - 4);
@@ -256,7 +271,6 @@ static void protect_image(void) {
         system_call(SYS_mprotect, (long)kingpost_image + rva, (size + 4095) & -4096, access, 0);
     }
 }
-#endif
 
 int main(void) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGPROF};
@@ -270,9 +284,7 @@ int main(void) {
 #endif
         system_call(SYS_rt_sigaction, signals[i], (long)&action, 0, sizeof action.mask);
     }
-#if defined(__aarch64__)
     if (kingpost_image) protect_image();
-#endif
     put(__kingpost_table + 1, __kingpost_table[0] * 8);
     uint64_t seconds;
     if (!get(&seconds, sizeof seconds)) leave(3);

@@ -1,5 +1,5 @@
 //! Code for Windows on AArch64 as data of a program for Linux, which an emulator runs: no emulator at hand runs Windows on
-//! AArch64.
+//! AArch64. Code for macOS takes the same way (`macho_image.rs`).
 //!
 //! The object is linked to an image by a linker for Windows. The image becomes a data object, with pointers where the
 //! image has base relocations and entries of its import table. The linker for Linux then finds the imports in the usual
@@ -10,23 +10,24 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use kingpost_emit_object::{ObjectOptions, symbol_name};
-use kingpost_mach::{DataObject, DataPointer, ModuleBuffer, SymbolName};
+use kingpost_emit_object::symbol_name;
+use kingpost_mach::{DataObject, DataPointer, SymbolName};
 
 use crate::native::build::Program;
 use crate::native::machine::{TABLE, succeed};
 
-const IMAGE: &str = "kingpost_image";
+/// Symbol of the image.
+pub(crate) const IMAGE: &str = "kingpost_image";
 /// Directories of the image, by number.
 const EXPORTS: usize = 0;
 const IMPORTS: usize = 1;
 const RELOCATIONS: usize = 5;
 
-/// Returns the object for Linux of a program whose object for Windows is `object`, using files in `folder`.
+/// Returns the image of an object for Windows on AArch64, and the driver's table, using files in `folder`.
 ///
 /// # Errors
 /// If a tool fails or warns, or the image is malformed.
-pub(crate) fn linux_object(program: &Program, object: &[u8], folder: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn link(program: &Program, object: &[u8], folder: &Path) -> Result<Vec<DataObject>, String> {
     let at = |name: &str| folder.join(name);
     let write = |name: &str, bytes: &[u8]| fs::write(at(name), bytes).map_err(|error| error.to_string());
     write("test.obj", object)?;
@@ -43,14 +44,11 @@ pub(crate) fn linux_object(program: &Program, object: &[u8], folder: &Path) -> R
     }
     succeed(&mut link)?;
     let file = fs::read(at("test.dll")).map_err(|error| error.to_string())?;
-    let data = data_of(&file).ok_or("the image is malformed")?;
-    let linux = "aarch64-unknown-linux-gnu".parse().map_err(|error| format!("{error}"))?;
-    let written = kingpost_emit_object::write(&linux, &ModuleBuffer::default(), &data, ObjectOptions::default());
-    written.map_err(|error| error.to_string())
+    Ok(data_of(&file).ok_or("the image is malformed")?)
 }
 
 /// Returns the symbols that a program refers to and does not define.
-fn imports(program: &Program) -> BTreeSet<String> {
+pub(crate) fn imports(program: &Program) -> BTreeSet<String> {
     let functions = || program.module.functions();
     let defined: HashSet<&SymbolName> =
         functions().map(|f| &f.function.head.name).chain(program.data.iter().map(|data| &data.name)).collect();
@@ -68,11 +66,11 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<usize> {
     number(bytes, at).map(|bytes| u16::from_le_bytes(bytes).into())
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<usize> {
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<usize> {
     number(bytes, at).map(|bytes| u32::from_le_bytes(bytes) as usize)
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     number(bytes, at).map(u64::from_le_bytes)
 }
 
@@ -101,16 +99,21 @@ fn data_of(file: &[u8]) -> Option<Vec<DataObject>> {
     let [Some(exports), _] = directory(EXPORTS)? else { return None };
     let ordinal = u16_at(&image, u32_at(&image, exports + 36)?)?;
     let table = u32_at(&image, u32_at(&image, exports + 28)? + 4 * ordinal)?;
+    objects(image, pointers, table)
+}
+
+/// Returns an image as a data object, and a copy of the driver's table in it.
+pub(crate) fn objects(image: Vec<u8>, pointers: Pointers, table: usize) -> Option<Vec<DataObject>> {
     let count = u64_at(&image, table)?;
     let entries = (1..=count as usize).map(|index| Some((8 * index, pointers.get(&(table + 8 * index))?.clone())));
     let entries = entries.collect::<Option<BTreeMap<_, _>>>()?;
     let mut table = count.to_le_bytes().to_vec();
     table.resize(8 * entries.len() + 8, 0);
-    Some(vec![data(IMAGE, 4096, image, pointers), data(TABLE, 8, table, entries)])
+    Some(vec![data(IMAGE, 1 << 14, image, pointers), data(TABLE, 8, table, entries)])
 }
 
 /// Symbols and distances from them, by offset.
-type Pointers = BTreeMap<usize, (SymbolName, i64)>;
+pub(crate) type Pointers = BTreeMap<usize, (SymbolName, i64)>;
 
 /// Adds the words with addresses in the image, whose first address is `base`.
 fn relocations(image: &[u8], range: std::ops::Range<usize>, base: u64, pointers: &mut Pointers) -> Option<()> {

@@ -1,7 +1,7 @@
 //! Links a program with the driver.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kingpost_emit_object::ObjectOptions;
@@ -9,8 +9,8 @@ use kingpost_mach::{DataObject, DataPointer, ModuleBuffer, SymbolName};
 use tempfile::TempDir;
 
 use crate::native::build::Program;
-use crate::native::image::linux_object;
-use crate::native::machine::{TABLE, Tools, succeed, tools};
+use crate::native::machine::{Image, TABLE, Tools, succeed, tools};
+use crate::native::{image, macho_image};
 
 /// A program that can be run.
 #[derive(Debug)]
@@ -34,9 +34,9 @@ pub(crate) fn link(program: &Program) -> Result<Executable, String> {
     let write = |name: &str, bytes: &[u8]| fs::write(at(name), bytes).map_err(|error| error.to_string());
     write("driver.o", driver)?;
     let object = object(program)?;
-    match tools.is_image {
-        true => write("test.o", &linux_object(program, &object, folder.path())?)?,
-        false => write("test.o", &object)?,
+    match tools.image {
+        Some(kind) => write("test.o", &linux_object(program, &object, kind, folder.path())?)?,
+        None => write("test.o", &object)?,
     }
     let mut cc = Command::new(tools.cc);
     // Linkers for Windows add the suffix to a name without one.
@@ -44,6 +44,21 @@ pub(crate) fn link(program: &Program) -> Result<Executable, String> {
     succeed(cc.args(tools.libraries))?;
     let path = at("test.exe");
     Ok(Executable { folder, path, tools })
+}
+
+/// Returns the object for Linux of a program whose object for another system is `object`, using files in `folder`.
+///
+/// # Errors
+/// If a tool fails or warns, or the image is malformed.
+fn linux_object(program: &Program, object: &[u8], kind: Image, folder: &Path) -> Result<Vec<u8>, String> {
+    let data = match kind {
+        Image::Pe => image::link(program, object, folder)?,
+        Image::MachO => macho_image::link(program, object, folder)?,
+    };
+    let linux = format!("{}-unknown-linux-gnu", program.triple.architecture);
+    let linux = linux.parse().map_err(|error| format!("{error}"))?;
+    let written = kingpost_emit_object::write(&linux, &ModuleBuffer::default(), &data, ObjectOptions::default());
+    written.map_err(|error| error.to_string())
 }
 
 fn object(program: &Program) -> Result<Vec<u8>, String> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use target_lexicon::{BinaryFormat, Triple};
+use target_lexicon::{Architecture, BinaryFormat, Triple};
 
 /// Symbol of the driver's table of functions.
 pub(crate) const TABLE: &str = "__kingpost_table";
@@ -21,8 +21,8 @@ pub(crate) struct Tools {
     pub(crate) libraries: &'static [&'static str],
     /// Source of the driver.
     pub(crate) source: &'static str,
-    /// Whether a linker for Windows makes an image, which becomes data of a program for Linux.
-    pub(crate) is_image: bool,
+    /// The image that a linker for another system makes, and that becomes data of a program for Linux.
+    pub(crate) image: Option<Image>,
     /// Emulator that runs the program, unless the host does.
     emulator: Option<&'static str>,
     /// The first of these tools that is not installed, after it was determined.
@@ -31,10 +31,42 @@ pub(crate) struct Tools {
     pub(crate) driver: OnceLock<Result<Vec<u8>, String>>,
 }
 
+/// An image that no system at hand runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Image {
+    /// For Windows on AArch64.
+    Pe,
+    /// For macOS.
+    MachO,
+}
+
+/// Names of the linker for macOS.
+pub(crate) const MACHO_LINKERS: [&str; 2] = ["ld64.lld", "ld64.lld-14"];
+
+impl Image {
+    /// Returns the first tool that makes such an image and is not installed.
+    fn missing(self) -> Option<&'static str> {
+        match self {
+            Image::Pe => ["lld-link", "llvm-dlltool"].into_iter().find(|tool| !is_here(tool)),
+            Image::MachO => MACHO_LINKERS.into_iter().all(|tool| !is_here(tool)).then_some(MACHO_LINKERS[0]),
+        }
+    }
+}
+
+/// Returns `true` if a tool is installed.
+pub(crate) fn is_here(tool: &str) -> bool {
+    Command::new(tool).arg("--version").output().is_ok()
+}
+
 /// Returns tools whose programs need the mathematical library.
-const fn new(cc: &'static str, link: &'static [&'static str], emulator: Option<&'static str>, is_image: bool) -> Tools {
+const fn new(
+    cc: &'static str,
+    link: &'static [&'static str],
+    emulator: Option<&'static str>,
+    image: Option<Image>,
+) -> Tools {
     let (libraries, source) = (&["-Wl,--as-needed", "-lm"], include_str!("driver.c"));
-    Tools { cc, link, libraries, source, is_image, emulator, missing: OnceLock::new(), driver: OnceLock::new() }
+    Tools { cc, link, libraries, source, image, emulator, missing: OnceLock::new(), driver: OnceLock::new() }
 }
 
 /// Returns tools whose programs start without C's library.
@@ -44,7 +76,7 @@ const fn windows(cc: &'static str) -> Tools {
         link: &["-nostartfiles", "-Wl,-e,kingpost_start"],
         libraries: &[],
         source: include_str!("driver_windows.c"),
-        is_image: false,
+        image: None,
         emulator: Some(WINE),
         missing: OnceLock::new(),
         driver: OnceLock::new(),
@@ -54,21 +86,20 @@ const fn windows(cc: &'static str) -> Tools {
 /// Runs programs for Windows.
 const WINE: &str = "wine";
 
-static HOST: Tools = new("cc", &["-no-pie"], None, false);
+static HOST: Tools = new("cc", &["-no-pie"], None, None);
 
 /// Returns tools for AArch64 elsewhere.
-const fn aarch64(is_image: bool) -> Tools {
+const fn aarch64(image: Option<Image>) -> Tools {
     let (cc, link, emulator) = ("aarch64-linux-gnu-gcc", &["-static", "-no-pie"], Some("qemu-aarch64"));
-    new(cc, link, emulator, is_image)
+    new(cc, link, emulator, image)
 }
 
-/// Tools that make images, besides the others.
-const IMAGE_TOOLS: [&str; 2] = ["lld-link", "llvm-dlltool"];
-
 /// Tools for other machines, by architecture and system.
-static EMULATED: [(&str, Tools); 3] = [
-    ("aarch64", aarch64(false)),
-    ("aarch64 Windows", aarch64(true)),
+static EMULATED: [(&str, Tools); 5] = [
+    ("aarch64", aarch64(None)),
+    ("aarch64 Windows", aarch64(Some(Image::Pe))),
+    ("aarch64 macOS", aarch64(Some(Image::MachO))),
+    ("x86_64 macOS", new("cc", &["-no-pie"], None, Some(Image::MachO))),
     ("x86_64 Windows", windows("x86_64-w64-mingw32-gcc")),
 ];
 
@@ -91,10 +122,18 @@ pub(crate) fn tools(triple: &Triple) -> Result<&'static Tools, String> {
     };
     let emulated = || EMULATED.iter().find(|(emulated, _)| *emulated == name).map(|(_, tools)| tools);
     let host = is_host(triple).then_some(&HOST);
-    let tools = host.or_else(emulated).ok_or_else(|| format!("this machine does not run {name} code"))?;
-    let is_missing = |tool: &&str| Command::new(tool).arg("--version").output().is_err();
-    let others = IMAGE_TOOLS.into_iter().filter(|_| tools.is_image);
-    let find = || [Some(tools.cc), tools.emulator].into_iter().flatten().chain(others.clone()).find(is_missing);
+    // The tools for macOS on x86-64 make a program for the host.
+    let is_runnable = |tools: &&Tools| {
+        let is_x86_64 = Triple::host().architecture == Architecture::X86_64;
+        cfg!(target_os = "linux") && is_x86_64 || tools.emulator.is_some()
+    };
+    let tools = host
+        .or_else(|| emulated().filter(is_runnable))
+        .ok_or_else(|| format!("this machine does not run {name} code"))?;
+    let find = || {
+        let missing = [Some(tools.cc), tools.emulator].into_iter().flatten().find(|tool| !is_here(tool));
+        missing.or_else(|| tools.image?.missing())
+    };
     match tools.missing.get_or_init(find) {
         None => Ok(tools),
         Some(tool) => {

@@ -6,7 +6,8 @@
 //!
 //! Both variants share these steps. Then the code is loaded into this process and called in a copy of it
 //! (`jit.rs`), or written as an object and linked with a driver (`object.rs`). Code of another machine always takes
-//! the second path, and an emulator runs it (`machine.rs`), by way of an image for Windows on AArch64 (`image.rs`).
+//! the second path, and an emulator runs it (`machine.rs`), by way of an image for Windows on AArch64 or for macOS
+//! (`image.rs`).
 
 mod build;
 mod call;
@@ -14,6 +15,7 @@ mod image;
 mod jit;
 mod link;
 mod machine;
+mod macho_image;
 mod object;
 mod rename;
 mod stub;
