@@ -5,32 +5,33 @@
 //! The last programs are in a small language, whose front end is `language.rs`. They are built with the builder and
 //! run in memory.
 //!
-//! `kingpost-demo KINGPOST OUT` takes the compiler's binary and a folder for its files, and prints a table.
+//! `kingpost-demo KINGPOST OUT` takes the compiler's binary and a folder for its files, and prints a table. With `--systems`, the
+//! programs are for Windows and macOS (`systems.rs`).
 
 mod language;
+mod machine;
+mod systems;
 
 use anyhow::{Context, Result, bail, ensure};
 use kingpost_codegen::ALLOCATORS;
+use machine::{Machine, is_there, run};
 use std::fs::{self, File};
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use systems::Linked;
 use target_lexicon::Triple;
 
-/// A machine to compile for, with its tools and the runner of its programs.
-struct Machine {
-    target: &'static str,
-    /// Processor features that the programs use: all processors of the last fifteen years have them.
-    flags: &'static [&'static str],
-    cc: &'static str,
-    /// Linker options. Programs for an emulator are static, because it would have to find shared libraries.
-    link: &'static [&'static str],
-    size: &'static str,
-    emulator: Option<&'static str>,
-}
-
-const X86_64: Machine =
-    Machine { target: "x86_64", flags: &["--set", "has_ssse3"], cc: "cc", link: &[], size: "size", emulator: None };
+const X86_64: Machine = Machine {
+    target: "x86_64",
+    flags: &["--set", "has_ssse3"],
+    cc: "cc",
+    link: &[],
+    size: "size",
+    emulator: None,
+    system: None,
+};
 const AARCH64: Machine = Machine {
     target: "aarch64",
     flags: &[],
@@ -38,6 +39,7 @@ const AARCH64: Machine = Machine {
     link: &["-static"],
     size: "aarch64-linux-gnu-size",
     emulator: Some("qemu-aarch64"),
+    system: None,
 };
 
 impl Machine {
@@ -53,14 +55,18 @@ impl Machine {
 /// A built program and its runner.
 struct Built {
     path: PathBuf,
-    emulator: Option<&'static str>,
+    /// Emulator and loader.
+    before: Vec<PathBuf>,
+    /// The name of the first function, for a loader.
+    after: Option<&'static str>,
 }
 
 impl Built {
     /// Returns a command that runs the program, and ends it after one minute of CPU time.
     fn command(&self) -> Command {
         let mut command = Command::new("sh");
-        command.args(["-c", "ulimit -t 60 && exec \"$@\"", "sh"]).args(self.emulator).arg(&self.path);
+        command.args(["-c", "ulimit -t 60 && exec \"$@\"", "sh"]).args(&self.before).arg(&self.path).args(self.after);
+        command.env("WINEDEBUG", "-all");
         command
     }
 }
@@ -87,19 +93,29 @@ const PROGRAMS: &[Program] = &[
 fn main() -> Result<()> {
     let mut args = std::env::args_os().skip(1).map(PathBuf::from);
     let (Some(kingpost), Some(out)) = (args.next(), args.next()) else {
-        bail!("usage: kingpost-demo KINGPOST OUT");
+        bail!("usage: kingpost-demo KINGPOST OUT [--systems]");
+    };
+    let other_systems = match args.next() {
+        None => false,
+        Some(word) if word == Path::new("--systems") => true,
+        Some(word) => bail!("unknown option {}", word.display()),
     };
     fs::create_dir_all(&out)?;
+    let out = fs::canonicalize(out)?;
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs");
     println!(
         "{:<10} {:<8} {:<12} {:>10} {:>12} {:>9} {:>9}",
         "program", "target", "allocator", "code bytes", "compile ms", "run ms", "answer"
     );
     let (mut answers, mut skipped) = (0, Vec::new());
-    let mut machines = vec![X86_64.here(), AARCH64.here()];
+    let mut machines = match other_systems {
+        true => systems::MACHINES.to_vec(),
+        false => vec![X86_64.here(), AARCH64.here()],
+    };
     machines.retain(|machine| {
         let tools = [Some(machine.cc), Some(machine.size), machine.emulator];
         let missing = tools.into_iter().flatten().find(|tool| !is_there(tool));
+        let missing = missing.or_else(|| machine.system.and_then(|(system, _)| systems::missing(system)));
         skipped.extend(missing.map(|tool| format!("{}: no {tool}", machine.target)));
         missing.is_none()
     });
@@ -115,7 +131,8 @@ fn main() -> Result<()> {
             }
         }
     }
-    for (name, text) in FORMULAS {
+    let formulas = if other_systems { &[][..] } else { FORMULAS };
+    for (name, text) in formulas {
         for (allocator, _) in ALLOCATORS {
             let row = compile_and_compare(name, text, allocator).with_context(|| format!("{name} with {allocator}"))?;
             println!("{row}");
@@ -129,7 +146,7 @@ fn main() -> Result<()> {
     for reason in &skipped {
         println!("SKIPPED: {reason} (make deps installs it)");
     }
-    let programs = PROGRAMS.len() + FORMULAS.len();
+    let programs = PROGRAMS.len() + formulas.len();
     let targets: Vec<&str> = machines.iter().map(|machine| machine.target).collect();
     println!(
         "demo: all {answers} answers are correct: {programs} programs, {} allocators, {}",
@@ -137,10 +154,6 @@ fn main() -> Result<()> {
         if targets.is_empty() { "in memory only".into() } else { targets.join(" and ") }
     );
     Ok(())
-}
-
-fn is_there(tool: &str) -> bool {
-    Command::new(tool).arg("--version").output().is_ok()
 }
 
 /// Programs in the small language.
@@ -192,48 +205,63 @@ fn build_and_check(
     let object = out.join(format!("{stem}.o"));
     let binary = out.join(stem);
     let start = Instant::now();
+    let sources = [programs.join("io.clif"), programs.join(format!("{}.clif", program.name))];
     run(Command::new(kingpost)
         .arg("compile")
-        .args([programs.join("io.clif"), programs.join(format!("{}.clif", program.name))])
+        .args(systems::sources(&sources, machine, out)?)
         .arg("-o")
         .arg(&object)
         .args(["--target", machine.target, "--verify-each", "--regalloc", allocator])
         .args(machine.flags))?;
     let compile = start.elapsed();
-    let mut cc = Command::new(machine.cc);
-    let link = cc.arg("-Wl,--fatal-warnings").args(machine.link).arg(&object).arg("-o").arg(&binary).output()?;
-    ensure!(link.status.success() && link.stderr.is_empty(), "cc: {}", String::from_utf8_lossy(&link.stderr));
+    let built = match machine.system {
+        Some((system, _)) => {
+            let Linked { before, program, after } = systems::link(machine, system, &object, &binary, out)?;
+            Built { path: program, before, after }
+        }
+        None => link(machine, &object, binary)?,
+    };
     let size = text_bytes(machine.size, &object)?;
     let start = Instant::now();
-    (program.check)(&Built { path: binary, emulator: machine.emulator }, input, out)?;
+    (program.check)(&built, input, out)?;
     let run = start.elapsed();
     Ok(row(program.name, machine.target, allocator, size, compile, run))
 }
 
-fn run(command: &mut Command) -> Result<()> {
-    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
-    ensure!(output.status.success(), "{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
-    Ok(())
+/// Makes a program for Linux of an object.
+fn link(machine: &Machine, object: &Path, binary: PathBuf) -> Result<Built> {
+    let mut cc = Command::new(machine.cc);
+    let link = cc.arg("-Wl,--fatal-warnings").args(machine.link).arg(object).arg("-o").arg(&binary).output()?;
+    ensure!(link.status.success() && link.stderr.is_empty(), "cc: {}", String::from_utf8_lossy(&link.stderr));
+    Ok(Built { path: binary, before: machine.emulator.map(PathBuf::from).into_iter().collect(), after: None })
 }
 
 /// Returns the size of `.text` in bytes, according to `size`.
 fn text_bytes(size: &str, object: &Path) -> Result<u64> {
     let output = Command::new(size).arg("-A").arg(object).output().context("cannot start size")?;
     let text = String::from_utf8(output.stdout)?;
-    let line = text.lines().find(|l| l.starts_with(".text")).context("the object has no .text")?;
+    let is_code = |line: &&str| line.starts_with(".text") || line.starts_with("__text");
+    let line = text.lines().find(is_code).context("the object has no code")?;
     Ok(line.split_whitespace().nth(1).context("size prints no number")?.parse()?)
 }
 
 /// Runs `program` on `input` and returns its output.
 fn output_of(program: &Built, args: &[&str], input: &Path) -> Result<Vec<u8>> {
-    let output = program.command().args(args).stdin(File::open(input)?).stderr(Stdio::inherit()).output()?;
-    ensure!(output.status.success(), "{}: {}", program.path.display(), output.status);
-    Ok(output.stdout)
+    // A file, because servers that an emulator starts keep a pipe open for seconds after the program ended.
+    let mut said = tempfile::tempfile()?;
+    let mut command = program.command();
+    let status =
+        command.args(args).stdin(File::open(input)?).stdout(said.try_clone()?).stderr(Stdio::inherit()).status()?;
+    ensure!(status.success(), "{}: {status}", program.path.display());
+    let mut bytes = Vec::new();
+    said.rewind()?;
+    said.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Returns a program of this machine.
 fn native(path: impl Into<PathBuf>) -> Built {
-    Built { path: path.into(), emulator: None }
+    Built { path: path.into(), before: Vec::new(), after: None }
 }
 
 /// Runs a shell pipeline of system tools on `input` and returns its output.

@@ -63,7 +63,12 @@ pub(crate) const STAGES: &[Stage] = &[
         "whether the planted faults still fit the sources; `make faults` plants them",
     ),
     stage("emulated", Tier::Deep, emulated::run, "code in memory on AArch64, by an emulator"),
-    stage("systems", Tier::Deep, systems::run, "all crates for other operating systems, and code in memory on Windows"),
+    stage(
+        "systems",
+        Tier::Deep,
+        systems::run,
+        "all crates, files and programs for other operating systems, and code in memory on Windows",
+    ),
     stage("wasmtime", Tier::Deep, wasmtime::run, "programs of WebAssembly on Wasmtime with our compiler"),
     stage("sanitizers", Tier::Deep, sanitizers::run, "code in memory under Miri and sanitizers"),
     stage(

@@ -1,8 +1,10 @@
-//! Other operating systems: all crates compile for them, and code in memory and the tool run on Windows, by Wine.
+//! Other operating systems: all crates compile for them, objects run there, and code in memory and the tool run on Windows, by Wine.
+//! Images for macOS, and for Windows on AArch64, run in loaders of the tests.
 
-use crate::cargo::cargo;
+use crate::cargo::{TestProgram, cargo};
 use crate::output;
 use crate::session::Session;
+use crate::stages::demo;
 use crate::stages::emulated::has_standard_library;
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -30,6 +32,9 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(unsigned char *data, size_t size) 
 }
 ";
 
+/// The package whose tests run files.
+const PACKAGE: &str = "kingpost-filetest";
+
 /// Programs that the tool on Windows compiles.
 const PROGRAMS: &str = "crates/bench/kernels";
 
@@ -40,9 +45,37 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
             session.count("systems", 1);
         }
     }
+    files(session)?;
+    programs(session)?;
     let subject = "code in memory on Windows";
     if session.has_tools(&[COMPILER, WINE], subject)? && has_standard_library(session, WINDOWS, subject)? {
         windows(session)?;
+    }
+    Ok(())
+}
+
+/// Runs all files of `filetests/run` as objects for other systems.
+fn files(session: &mut Session) -> Result<()> {
+    let programs = &session.build()?.tests;
+    let is_wanted =
+        |program: &&TestProgram| program.package == PACKAGE && program.target.iter().any(|word| word == "all");
+    let program = programs.iter().find(is_wanted).context("no tests of files")?.clone();
+    let mut command = session.limited(&program.path);
+    command.args(["--show-output", "systems::"]).current_dir(&program.folder);
+    command.env("CARGO_MANIFEST_DIR", &program.folder).env("KINGPOST_CASES", "1");
+    let text = session.run(&mut command)?;
+    let units = text.lines().filter_map(|line| line.strip_suffix(" units")?.rsplit(' ').next()?.parse::<u64>().ok());
+    session.count("units passed", units.sum());
+    output::skipped(&text).into_iter().for_each(|what| session.skip(what));
+    Ok(())
+}
+
+/// Compiles the programs of the demo for other systems, runs them, and compares what they say.
+fn programs(session: &mut Session) -> Result<()> {
+    if session
+        .has_tools(&["cc", "sha256sum", "base64", "sort", "factor", "cmp", "awk"], "programs for other systems")?
+    {
+        demo::programs(session, "demo-systems", &["--systems"])?;
     }
     Ok(())
 }

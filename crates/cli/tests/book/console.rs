@@ -8,8 +8,15 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// System tools that a chapter may need, and words of commands that call them.
-const TOOLS: &[(&str, &str)] =
-    &[("cc ", "cc"), ("gdb ", "gdb"), ("rules check", "z3"), ("rules check", "cvc5"), ("objdump ", "objdump")];
+const TOOLS: &[(&str, &str)] = &[
+    ("x86_64-w64-mingw32-gcc ", "x86_64-w64-mingw32-gcc"),
+    ("wine ", "wine"),
+    ("cc ", "cc"),
+    ("gdb ", "gdb"),
+    ("rules check", "z3"),
+    ("rules check", "cvc5"),
+    ("objdump ", "objdump"),
+];
 
 /// Returns a folder with the parts of the repository that commands read.
 fn folder() -> TempDir {
