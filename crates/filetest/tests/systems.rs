@@ -1,7 +1,6 @@
 //! Runs files of the project compiled for Windows and macOS: for Windows on x86-64 in programs that MinGW's linker makes,
 //! under Wine; for the other systems in images that LLVM's linkers make, as data of programs for Linux.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -58,14 +57,13 @@ fn run_files(machine: &str, triple: &str) {
     let other = if machine == "x86_64" { "target aarch64" } else { "target x86_64" };
     let target = format!("target {machine}");
     let options = Options::default().with(|options| options.via = Via::Object);
-    let (mut ran, mut failures, mut used) = (0, Vec::new(), BTreeSet::new());
+    let (mut ran, mut failures) = (0, Vec::new());
     for file in files() {
         let text = fs::read_to_string(&file).unwrap();
         if !text.contains(&format!("\n{target}")) {
             continue;
         }
-        if let Some((word, _)) = LEFT_OUT.iter().find(|(word, _)| text.contains(word)) {
-            used.insert(*word);
+        if LEFT_OUT.iter().any(|(word, _)| text.contains(word)) {
             continue;
         }
         let lines = text.lines().filter(|line| !line.starts_with(other) && *line != "test interpret");
@@ -83,8 +81,6 @@ fn run_files(machine: &str, triple: &str) {
     assert!(ran > 0, "a file is compiled for {triple}");
     if std::env::var_os("KINGPOST_CASES").is_some() {
         println!("{triple}: {ran} units");
-        let unused: Vec<_> = LEFT_OUT.iter().filter(|(word, _)| !used.contains(word)).collect();
-        assert!(unused.is_empty(), "no file has {unused:?}");
     }
 }
 
