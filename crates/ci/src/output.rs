@@ -33,6 +33,16 @@ pub(crate) fn skipped(text: &str) -> Vec<String> {
     lines.collect()
 }
 
+/// Returns how many files of the official tests of WebAssembly passed.
+pub(crate) fn passed_files(text: &str) -> u64 {
+    text.lines().filter_map(|line| number(line, " files passed")).sum()
+}
+
+/// Returns the number before `unit` in a line of a report.
+pub(crate) fn number(line: &str, unit: &str) -> Option<u64> {
+    line.split_once(": ")?.1.split_once(unit)?.0.parse().ok()
+}
+
 /// Returns the part of a test program's output about failures: with `--show-output` the output of tests that passed precedes it.
 fn failures(text: &str) -> &str {
     match (text.find("\nfailures:\n"), text.find("\nsuccesses:\n")) {

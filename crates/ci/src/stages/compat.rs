@@ -4,7 +4,6 @@ use crate::cargo::cargo;
 use crate::output;
 use crate::session::{Session, in_ci};
 use crate::stages::corpus::allocators;
-use crate::stages::wasmtime;
 use crate::tier::Tier;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
@@ -64,7 +63,7 @@ fn regalloc2(session: &mut Session, folder: &Path) -> Result<()> {
         if allocator != UPSTREAM {
             session.count("functions of Cranelift with our allocators", summary[0]);
             let text = session.run(&mut with(&["--bin", "wasm", "--", "suite", "none", "speed"]))?;
-            session.count("files of the official tests", wasmtime::passed_files(&text));
+            session.count("files of the official tests", output::passed_files(&text));
         }
     }
     Ok(())

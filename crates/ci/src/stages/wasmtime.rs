@@ -47,7 +47,7 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
         let text = run(&["check"])?;
         let programs = count_as_expected(&text);
         let text = run(if is_first { &["suite"] } else { &["suite", "none", "speed"] })?;
-        let files = passed_files(&text);
+        let files = output::passed_files(&text);
         let text = run(&["generated"])?;
         let modules = equal_modules(&text);
         session.count("programs on Wasmtime", programs);
@@ -81,7 +81,7 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
             // Padding makes all calls use veneers on this machine.
             let settings: &[&str] =
                 if index == 0 { &["suite", "none", "speed", "padding"] } else { &["suite", "speed"] };
-            let files = passed_files(&run(settings)?);
+            let files = output::passed_files(&run(settings)?);
             let modules = if index == 0 { equal_modules(&run(&["generated"])?) } else { 0 };
             session.count("programs on AArch64", programs);
             session.count("files of the official tests on AArch64", files);
@@ -128,7 +128,7 @@ fn wasmer(session: &mut Session, allocators: &[String]) -> Result<()> {
         let mut command = in_folder(cargo(&["run", "--quiet", "--", "suite"]), &folder);
         command.env("KINGPOST_REGALLOC", allocator).env("KINGPOST_CHECKER", "1");
         let text = session.run(&mut command)?;
-        session.count("files on Wasmer", passed_files(&text));
+        session.count("files on Wasmer", output::passed_files(&text));
     }
     Ok(())
 }
@@ -156,28 +156,18 @@ fn newer(session: &mut Session, allocators: &[String], version: &str, rust: &str
         let text = run(&["check"])?;
         let files = if index == 0 { run(&["suite", "none", "speed"])? } else { String::new() };
         session.count("programs on newer Wasmtime", count_as_expected(&text));
-        session.count("files on newer Wasmtime", passed_files(&files));
+        session.count("files on newer Wasmtime", output::passed_files(&files));
     }
     let text = session.run(&mut in_folder(with_version(rust, &["test"]), &folder))?;
     session.count("tests", output::tests(&text).0);
     Ok(())
 }
 
-/// Returns how many files of the official tests passed.
-pub(crate) fn passed_files(text: &str) -> u64 {
-    text.lines().filter_map(|line| number(line, " files passed")).sum()
-}
-
 /// Returns how many generated modules were equal.
 fn equal_modules(text: &str) -> u64 {
-    text.lines().filter_map(|line| number(line, " modules equal")).sum()
+    text.lines().filter_map(|line| output::number(line, " modules equal")).sum()
 }
 
 fn count_as_expected(text: &str) -> u64 {
     text.lines().filter(|line| line.ends_with(": as expected")).count() as u64
-}
-
-/// Returns the number before `unit` in a line of a report.
-fn number(line: &str, unit: &str) -> Option<u64> {
-    line.split_once(": ")?.1.split_once(unit)?.0.parse().ok()
 }
