@@ -1,6 +1,6 @@
 //! The tests on Wasmtime.
 
-use crate::{Cranelift, file};
+use crate::Cranelift;
 use wasmtime::error::Context;
 use wasmtime::{Collector, Config, Engine, OptLevel, Result, Store, format_err};
 use wasmtime_cli_flags::CommonOptions;

@@ -35,7 +35,7 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(unsigned char *data, size_t size) 
 /// The package whose tests run files.
 const PACKAGE: &str = "kingpost-filetest";
 
-/// Programs that the tool on Windows compiles.
+/// Folder of programs in CLIF.
 const PROGRAMS: &str = "crates/bench/kernels";
 
 pub(crate) fn run(session: &mut Session) -> Result<()> {
@@ -47,6 +47,7 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
     }
     files(session)?;
     programs(session)?;
+    other_linker(session)?;
     let subject = "code in memory on Windows";
     if session.has_tools(&[COMPILER, WINE], subject)? && has_standard_library(session, WINDOWS, subject)? {
         windows(session)?;
@@ -80,6 +81,43 @@ fn programs(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
+/// Links objects for macOS by Zig's linker, which shares nothing with the one that other tests use.
+fn other_linker(session: &mut Session) -> Result<()> {
+    let zig = |words: &[&str]| {
+        let mut command = Command::new("python3");
+        command.args(["-m", "ziglang"]).args(words);
+        command
+    };
+    if !zig(&["version"]).output().is_ok_and(|output| output.status.success()) {
+        session.skip("Zig's linker for macOS: `pip install ziglang` installs it");
+        return Ok(());
+    }
+    let folder = session.scratch.join("zig");
+    fs::create_dir_all(&folder).context("a folder for images")?;
+    let (object, image) = (folder.join("program.o"), folder.join("program.dylib"));
+    for architecture in ["x86_64", "aarch64"] {
+        for program in kernels()? {
+            let mut compile = session.program("kingpost")?;
+            compile.args(["compile", "-O", "speed", "--target", &format!("{architecture}-apple-darwin")]);
+            session.run(compile.arg(&program).arg("-o").arg(&object))?;
+            let mut link = zig(&["cc", "-shared", "-target", &format!("{architecture}-macos")]);
+            session.run(link.arg(&object).arg("-o").arg(&image))?;
+            session.run(Command::new("llvm-dwarfdump").args(["--verify", "--eh-frame"]).arg(&image))?;
+            session.count("images by Zig's linker", 1);
+        }
+    }
+    Ok(())
+}
+
+/// Returns programs in CLIF, in the order of their names.
+fn kernels() -> Result<Vec<PathBuf>> {
+    let mut programs: Vec<PathBuf> =
+        fs::read_dir(PROGRAMS).context(PROGRAMS)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    programs.retain(|path| path.extension().is_some_and(|extension| extension == "clif"));
+    programs.sort();
+    Ok(programs)
+}
+
 /// Runs the tests of code in memory, and compares what the tool on Windows writes with what it writes here.
 fn windows(session: &mut Session) -> Result<()> {
     let folder = session.scratch.join("windows");
@@ -99,10 +137,7 @@ fn windows(session: &mut Session) -> Result<()> {
     let built = build.join(WINDOWS).join("debug");
     dll(session, &folder, &built.join("libkingpost_capi.a"))?;
     let foreign = built.join("kingpost.exe");
-    let mut programs: Vec<PathBuf> =
-        fs::read_dir(PROGRAMS).context(PROGRAMS)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    programs.retain(|path| path.extension().is_some_and(|extension| extension == "clif"));
-    programs.sort();
+    let programs = kernels()?;
     for target in [WINDOWS, LINUX_AARCH64, MACOS] {
         for program in &programs {
             let mut objects = Vec::new();
