@@ -80,6 +80,10 @@ fn code_that_a_format_lacks_is_refused() {
     refused(of_text("x86_64-unknown-linux-gnu", &[("tls_model", "coff")], plain, options()), &["tls_model=coff"]);
     refused(of_text("aarch64-apple-ios", &[], plain, options()), &["aarch64-apple-ios"]);
     refused(of_text(WINDOWS, &[("probestack_strategy", "inline")], plain, options()), &["probestack_strategy"]);
+    // GCC's library takes and returns f16 in general-purpose registers, LLVM's in vector registers.
+    let half = "function %f(f32) -> f32 { block0(v0: f32): v1 = fdemote.f16 v0 v2 = fpromote.f32 v1 return v2 }";
+    refused(of_text(WINDOWS, &[], half, options()), &["f16", "windows_fastcall"]);
+    of_text(MAC, &[], half, options()).unwrap();
     let grows = "function %f(i64) -> i64 tail {
         fn0 = colocated %g(i64, i64, i64, i64, i64, i64, i64, i64, i64) -> i64 tail
         block0(v0: i64): return_call fn0(v0, v0, v0, v0, v0, v0, v0, v0, v0)

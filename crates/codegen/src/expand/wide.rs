@@ -35,17 +35,17 @@ pub(super) fn run(func: &mut Function, compiler: &Compiler) -> Result<(), Refusa
     }
     let used = used_values(func);
     let mut next_block = func.layout.entry_block();
-    let (routines, passes_wide_floats) = (Vec::new(), false);
+    let (routines, passes_unsettled) = (Vec::new(), false);
     let mut expander =
-        Expander { cursor: Cursor::new(func), half, settings, used, routines, of_windows, passes_wide_floats };
+        Expander { cursor: Cursor::new(func), half, settings, used, routines, of_windows, passes_unsettled };
     while let Some(block) = next_block {
         let mut next_inst = expander.func().layout.first_inst(block);
         while let Some(inst) = next_inst {
             next_inst = expander.func().layout.next_inst(inst);
             let operation = expander.operation(inst);
             expander.expand(inst);
-            if expander.passes_wide_floats {
-                let what = "an operation on f128 in the calling convention `windows_fastcall` of library routines";
+            if expander.passes_unsettled {
+                let what = "a routine for f16 or f128 in the calling convention `windows_fastcall` of library routines";
                 return Err(Refusal::of(inst)(LowerError::Feature { what, target: compiler.isa().name() }));
             }
             if !may_call && !expander.routines.is_empty() {
@@ -91,8 +91,8 @@ pub(super) struct Expander<'f> {
     routines: Vec<(LibCall, FuncRef)>,
     /// Whether routines are `windows_fastcall` as on x86-64.
     of_windows: bool,
-    /// Whether a routine passes or returns an f128 in `windows_fastcall`, where C compilers do not agree on its place.
-    passes_wide_floats: bool,
+    /// Whether a routine passes or returns an f16 or f128 in `windows_fastcall`, where C compilers do not agree on its place.
+    passes_unsettled: bool,
 }
 
 impl<'f> Expander<'f> {
@@ -219,7 +219,7 @@ impl<'f> Expander<'f> {
         let of_windows = self.of_windows;
         let mut passed = Vec::with_capacity(4);
         for &arg in args {
-            self.passes_wide_floats |= of_windows && (self.ty(arg) == F128 || to == F128);
+            self.passes_unsettled |= of_windows && [self.ty(arg), to].iter().any(|ty| matches!(*ty, F16 | F128));
             if of_windows && self.ty(arg) == I128 {
                 passed.push(windows_results::bitcast(&mut self.cursor, arg, I8X16));
             } else if self.ty(arg) == I128 {
