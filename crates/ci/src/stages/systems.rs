@@ -81,7 +81,7 @@ fn programs(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Links objects for macOS by Zig's linker, which shares nothing with the one that other tests use.
+/// Makes images of objects for macOS with Zig's linker, which shares nothing with the one that other tests use.
 fn other_linker(session: &mut Session) -> Result<()> {
     let zig = |words: &[&str]| {
         let mut command = Command::new("python3");
