@@ -3,8 +3,8 @@
 //! Freed pages keep the protection of their kind while their memory returns to the system, so a process has few mappings
 //! however many modules it loads and drops. No page is writable and executable at once, on Apple silicon for any thread.
 //!
-//! Where the system has memory of its own for code ([`System::HAS_CODE_MEMORY`]), code is written to a copy, which
-//! sealing moves to its place.
+//! Code is written to a copy on systems that have memory of its own for code ([`System::HAS_CODE_MEMORY`]), and sealing
+//! moves it to its place.
 //!
 //! Soundness: an `Arena` gives every byte to at most one [`Pages`] at a time, and is not released before the last one is
 //! dropped. The bytes are accessible only through slices that borrow the `Pages`, while they are readable and writable.

@@ -108,22 +108,27 @@ block3:
     )
 }
 
-pub(crate) fn outcome(func: &Function, arguments: &[DataValue]) -> Vec<DataValue> {
+fn outcome(func: &Function, arguments: &[DataValue]) -> Vec<DataValue> {
     let functions = [func.clone()];
     let environment = Environment::new(&functions);
     let mut interpreter = Interpreter::new(&environment);
     interpreter.call_id(environment.by_index(0).unwrap(), arguments).expect("a loop that ends")
 }
 
-#[test]
-fn the_interpreter_agrees_on_loops() {
+/// Generates functions of two narrow arguments and compares them before and after optimization, by `calls` calls each. Returns
+/// how many of how many functions the optimizer changed, as `is_changed` finds from the text before and the function after.
+pub(crate) fn compare(
+    text: impl Fn(&mut Rng, Type) -> String,
+    calls: usize,
+    is_changed: impl Fn(&str, &Function, Type) -> bool,
+) -> [u64; 2] {
     let cases = std::env::var("KINGPOST_CASES").map_or(CASES, |text| text.parse().unwrap());
     let (mut optimizer, mut analyses) = (Optimizer::default(), Analyses::default());
-    let (mut widened, mut compared) = (0, 0);
+    let mut changed = 0;
     for seed in 0..cases {
         let mut rng = Rng::new(seed);
         let ty = pick(&mut rng, &[I8, I16, I32]);
-        let text = text(&mut rng, ty.bits());
+        let text = text(&mut rng, ty);
         let before =
             kingpost_reader::parse_functions(&text).unwrap_or_else(|error| panic!("{error}\n{text}")).remove(0);
         let mut after = before.clone();
@@ -131,15 +136,20 @@ fn the_interpreter_agrees_on_loops() {
         if let Err(errors) = verify(&after, None) {
             panic!("seed {seed}: {}", errors.pretty(&after));
         }
-        widened += u64::from(is_widened(&after, ty));
-        for _ in 0..3 {
+        changed += u64::from(is_changed(&text, &after, ty));
+        for _ in 0..calls {
             let arguments = [(); 2].map(|()| DataValue::new(ty, (end(&mut rng, ty.bits()) as u64).into()));
             let expected = outcome(&before, &arguments);
             assert_eq!(outcome(&after, &arguments), expected, "seed {seed}, {arguments:?}\n{text}\n{after}");
-            compared += 1;
         }
     }
-    println!("{widened} of {cases} loops widened, {compared} calls compared");
+    [changed, cases]
+}
+
+#[test]
+fn the_interpreter_agrees_on_loops() {
+    let [widened, cases] = compare(|rng, ty| text(rng, ty.bits()), 3, |_, after, ty| is_widened(after, ty));
+    println!("{widened} of {cases} loops widened");
     assert!(widened > cases / 8, "{widened} of {cases} loops were widened");
 }
 

@@ -3,16 +3,10 @@
 //!
 //! `KINGPOST_CASES=100000` runs more cases.
 
-use crate::induction::{CONDITIONS, end, outcome, pick};
-use kingpost_interpreter::DataValue;
-use kingpost_ir::analyses::Analyses;
-use kingpost_ir::types::{I8, I16, I32};
-use kingpost_ir::verifier::verify;
-use kingpost_opt::Optimizer;
+use crate::induction::{CONDITIONS, compare, end, pick};
+use kingpost_ir::Function;
 use kingpost_testgen::rng::Rng;
 
-/// Loops in each run.
-const CASES: u64 = 3000;
 /// Maximum number of rounds of both loops together.
 const ROUNDS: i64 = 60;
 
@@ -114,29 +108,11 @@ block5(v90: i64):
 
 #[test]
 fn the_interpreter_agrees_on_sums_of_counters() {
-    let cases = std::env::var("KINGPOST_CASES").map_or(CASES, |text| text.parse().unwrap());
-    let (mut optimizer, mut analyses) = (Optimizer::default(), Analyses::default());
-    let (mut widened, mut compared) = (0, 0);
-    for seed in 0..cases {
-        let mut rng = Rng::new(seed);
-        let ty = pick(&mut rng, &[I8, I16, I32]);
-        let text = text(&mut rng, ty.bits());
-        let before =
-            kingpost_reader::parse_functions(&text).unwrap_or_else(|error| panic!("{error}\n{text}")).remove(0);
-        let mut after = before.clone();
-        optimizer.run_all(&mut after, &mut analyses);
-        if let Err(errors) = verify(&after, None) {
-            panic!("seed {seed}: {}", errors.pretty(&after));
-        }
+    let is_widened = |text: &str, after: &Function, _| {
         let body = after.to_string();
-        widened += u64::from(text.contains("sextend") && !body.contains("sextend") && body.contains("imul.i64"));
-        for _ in 0..2 {
-            let arguments = [(); 2].map(|()| DataValue::new(ty, (end(&mut rng, ty.bits()) as u64).into()));
-            let expected = outcome(&before, &arguments);
-            assert_eq!(outcome(&after, &arguments), expected, "seed {seed}, {arguments:?}\n{text}\n{after}");
-            compared += 1;
-        }
-    }
-    println!("{widened} of {cases} sums widened, {compared} calls compared");
+        text.contains("sextend") && !body.contains("sextend") && body.contains("imul.i64")
+    };
+    let [widened, cases] = compare(|rng, ty| text(rng, ty.bits()), 2, is_widened);
+    println!("{widened} of {cases} sums widened");
     assert!(widened > cases / 20, "{widened} of {cases} sums were widened");
 }
