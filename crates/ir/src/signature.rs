@@ -23,7 +23,8 @@ pub enum ArgumentPurpose {
     /// An ordinary value.
     #[default]
     Normal,
-    /// A struct of this many bytes, passed by value; the IR value is a pointer to it.
+    /// A struct of this many bytes, passed by value; the IR value is a pointer to it. Calls read whole words of 8 bytes, so
+    /// that the bytes up to the next multiple of 8 must be readable.
     StructArgument(u32),
     /// The pointer to a return area.
     StructReturn,
