@@ -1,6 +1,8 @@
 //! Tests of the crate.
 
 mod a64;
+mod cases;
 mod independence;
+mod plants;
 #[cfg(target_arch = "x86_64")]
 mod x64;

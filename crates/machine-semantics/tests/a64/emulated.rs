@@ -1,29 +1,29 @@
 //! Compares the meaning of instructions with an emulator, on random states.
 //!
 //! A program that the emulator runs executes the words of a form from given states. The terms of the form are evaluated
-//! under these states. `KINGPOST_CASES=100000` runs as many states for each form.
+//! under these states.
 
 use super::forms::{self, Form};
+use super::meaning::Meaning;
 use super::scalars;
-use super::states::{BYTES, Concrete, GENERAL, Random, VECTOR, WINDOW};
+use super::states::{BYTES, Concrete, Random};
 use super::vectors;
-use kingpost_machine_semantics::a64::{self, C, N, SP, V, Z};
-use kingpost_machine_semantics::{Access, At, Flow, State, World};
-use kingpost_smt::{Bits, Evaluator, Model, Sort, Term, Terms, Value};
+use crate::cases::cases;
+use kingpost_smt::Term;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// Addresses of the runner: its page of code, the offset of the words, the window of memory.
-const CODE: u64 = 0x10_0000_0000;
-const PLACE: u64 = 0x340;
-const MEMORY: u64 = 0x20_0000_0800;
+pub(crate) const CODE: u64 = 0x10_0000_0000;
+pub(crate) const PLACE: u64 = 0x340;
+pub(crate) const MEMORY: u64 = 0x20_0000_0800;
 /// Distance of bases from the beginning of the window.
 const MIDDLE: u64 = 32;
 /// States in one batch of the runner.
 const BATCH: usize = 500;
 
-const TOOLS: [&str; 2] = ["aarch64-linux-gnu-gcc", "qemu-aarch64"];
+pub(crate) const TOOLS: [&str; 2] = ["aarch64-linux-gnu-gcc", "qemu-aarch64"];
 
 /// Returns `true` if a tool is missing. That is an error, unless the environment allows tools to be missing.
 pub(crate) fn is_missing(test: &str, tools: &[&str]) -> bool {
@@ -59,7 +59,8 @@ fn assembled(folder: &Path, forms: &[Form]) -> Vec<Vec<u32>> {
     bytes.chunks(4096).zip(counts).map(|(page, count)| page.chunks(4).take(count).map(word).collect()).collect()
 }
 
-struct Runner(Child);
+/// The emulator with the program.
+pub(crate) struct Runner(Child);
 
 impl Runner {
     fn start(folder: &Path) -> Runner {
@@ -82,187 +83,9 @@ impl Runner {
         bytes.chunks(BYTES).map(Concrete::read).collect()
     }
 
-    fn stop(mut self) {
+    pub(crate) fn stop(mut self) {
         drop(self.0.stdin.take());
         assert!(self.0.wait().unwrap().success());
-    }
-}
-
-/// A world that records the effects of instructions.
-pub(crate) struct Recorder {
-    pub(crate) terms: Terms,
-    loads: Vec<(Access, Term)>,
-    stores: Vec<(Access, Term)>,
-}
-
-impl Recorder {
-    pub(crate) fn new() -> Recorder {
-        Recorder { terms: Terms::new(), loads: Vec::new(), stores: Vec::new() }
-    }
-}
-
-impl World for Recorder {
-    fn terms(&mut self) -> &mut Terms {
-        &mut self.terms
-    }
-
-    fn load(&mut self, access: Access) -> Term {
-        let name = format!("load{}", self.loads.len());
-        let value = self.terms.var(&name, Sort::Bits(8 * u32::from(access.bytes)));
-        self.loads.push((access, value));
-        value
-    }
-
-    fn store(&mut self, access: Access, value: Term) {
-        assert_eq!(self.terms.width(value), 8 * u32::from(access.bytes), "the width of a stored value");
-        self.stores.push((access, value));
-    }
-
-    fn fault(&mut self, _: Term) {
-        panic!("no instruction faults except by its accesses");
-    }
-
-    fn fence(&mut self) {}
-
-    /// Returns zero: exclusive stores succeed in a single thread.
-    fn unspecified(&mut self, sort: Sort) -> Term {
-        self.terms.constant_of(Value::zero(sort))
-    }
-}
-
-/// The terms of a form.
-struct Meaning {
-    /// Text of the form.
-    text: String,
-    recorder: Recorder,
-    /// The state after, over the variables of the state before.
-    after: State,
-    flags: [Term; 4],
-    /// Whether a branch is taken, and the address that it must then have.
-    taken: Option<(Term, Option<Term>)>,
-}
-
-impl Meaning {
-    fn of(form: &Form, words: &[u32]) -> Meaning {
-        let mut recorder = Recorder::new();
-        let mut state = State::variables(&mut recorder.terms, "");
-        let before = state.clone();
-        let base = recorder.terms.number(64, CODE.into());
-        let mut taken = None;
-        for (index, word) in words.iter().enumerate() {
-            let decoded = a64::decode(&word.to_le_bytes());
-            let (instruction, length) = decoded.unwrap_or_else(|error| panic!("{}: {word:08x}: {error}", form.text));
-            assert_eq!(length, 4);
-            let offset = PLACE + 4 * index as u64;
-            let flow = a64::step(&mut recorder, &instruction, At { base, offset, symbol: None }, &mut state);
-            let yes = recorder.terms.bool(true);
-            let is_target = |target: i64| assert_eq!(target, offset as i64 + 12, "{}", form.text);
-            taken = match flow {
-                Flow::Next => continue,
-                Flow::Jump(target) => {
-                    is_target(target);
-                    Some((yes, None))
-                }
-                Flow::Branch { condition, target } => {
-                    is_target(target);
-                    Some((condition, None))
-                }
-                Flow::Indirect(target) | Flow::Call(target) | Flow::Return(target) => Some((yes, Some(target))),
-                Flow::Trap => panic!("{} traps", form.text),
-            };
-        }
-        assert_eq!(state.general[GENERAL..30], before.general[GENERAL..30], "{} changes other registers", form.text);
-        assert_eq!(state.vector[VECTOR..], before.vector[VECTOR..], "{} changes other registers", form.text);
-        let flags = [N, Z, C, V].map(|flag| state.flag(&mut recorder, flag));
-        Meaning { text: form.text.clone(), recorder, after: state, flags, taken }
-    }
-
-    /// Returns all terms that are compared.
-    fn roots(&self) -> Vec<Term> {
-        let accesses = self.recorder.loads.iter().chain(&self.recorder.stores);
-        let mut roots: Vec<Term> = accesses.flat_map(|(access, value)| [access.address, *value]).collect();
-        roots.extend(&self.after.general[..GENERAL]);
-        roots.extend(&self.after.general[30..]);
-        roots.extend(self.after.vector[..VECTOR].as_flattened());
-        roots.extend(self.flags);
-        roots.extend(self.taken.iter().flat_map(|(condition, target)| [Some(*condition), *target]).flatten());
-        roots
-    }
-
-    /// Returns the state after `before`.
-    fn apply(&self, evaluator: &mut Evaluator, inputs: &mut Inputs, before: &Concrete, code: &[u8]) -> Concrete {
-        inputs.set(before);
-        if !self.recorder.loads.is_empty() {
-            evaluator.evaluate(&inputs.model);
-            for (number, (access, _)) in self.recorder.loads.iter().enumerate() {
-                let bytes = self.bytes_at(before, code, word(evaluator, access.address), access.bytes);
-                let value = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u128::from(byte));
-                inputs.model.set(&format!("load{number}"), Value::Bits(Bits::new(8 * bytes.len() as u32, value)));
-            }
-        }
-        evaluator.evaluate(&inputs.model);
-        let mut after = before.clone();
-        after.general = std::array::from_fn(|n| word(evaluator, self.after.general[n]));
-        (after.link, after.stack) = (word(evaluator, self.after.general[30]), word(evaluator, self.after.general[SP]));
-        after.vector = std::array::from_fn(|n| self.after.vector[n].map(|half| word(evaluator, half)));
-        let flags = self.flags.iter().fold(0, |all, &flag| all << 1 | u64::from(evaluator.value(flag).is_true()));
-        after.nzcv = flags << 28;
-        for (access, value) in &self.recorder.stores {
-            let at = (word(evaluator, access.address).wrapping_sub(MEMORY)) as usize;
-            let value = evaluator.value(*value).bits().unwrap().unsigned();
-            let size = usize::from(access.bytes);
-            let place = after.memory.get_mut(at..).and_then(|memory| memory.get_mut(..size));
-            let place = place.unwrap_or_else(|| panic!("{} stores outside of the window", self.text));
-            place.copy_from_slice(&value.to_le_bytes()[..size]);
-        }
-        if let Some((condition, target)) = self.taken {
-            after.marker = if evaluator.value(condition).is_true() { 2 } else { 1 };
-            let target = target.map(|target| word(evaluator, target));
-            assert!(
-                target.is_none_or(|target| target == CODE + PLACE + 12),
-                "{}: the target is {target:x?}",
-                self.text
-            );
-        }
-        after
-    }
-
-    /// Returns bytes of the window or of the code.
-    fn bytes_at<'a>(&self, state: &'a Concrete, code: &'a [u8], address: u64, size: u8) -> &'a [u8] {
-        let (memory, at) = match address.wrapping_sub(MEMORY) {
-            at if at < WINDOW as u64 => (&state.memory[..], at),
-            _ => (code, address.wrapping_sub(CODE + PLACE)),
-        };
-        let bytes = memory.get(at as usize..).and_then(|memory| memory.get(..usize::from(size)));
-        bytes.unwrap_or_else(|| panic!("{} loads outside of the window", self.text))
-    }
-}
-
-/// Returns the value of a 64-bit term.
-fn word(evaluator: &Evaluator, term: Term) -> u64 {
-    evaluator.value(term).bits().unwrap().unsigned() as u64
-}
-
-/// A model of the variables of a state. Names are built once.
-struct Inputs {
-    names: Vec<String>,
-    model: Model,
-}
-
-impl Inputs {
-    fn new() -> Inputs {
-        let general = (0..GENERAL).chain([30, SP]).map(|number| format!("r{number}"));
-        let vector = (0..VECTOR).flat_map(|number| [format!("v{number}"), format!("h{number}")]);
-        let flags = [N, Z, C, V].map(|flag| format!("f{flag}"));
-        Inputs { names: general.chain(vector).chain(flags).collect(), model: Model::default() }
-    }
-
-    /// Sets the variables to a state.
-    fn set(&mut self, state: &Concrete) {
-        let words = state.general.iter().chain([&state.link, &state.stack]).chain(state.vector.as_flattened());
-        let bits = words.map(|&word| Value::Bits(Bits::new(64, word.into())));
-        let flags = [31, 30, 29, 28].map(|bit| Value::Bool(state.nzcv >> bit & 1 == 1));
-        self.names.iter().zip(bits.chain(flags)).for_each(|(name, value)| self.model.set(name, value));
     }
 }
 
@@ -358,41 +181,79 @@ fn same(ours: &Concrete, theirs: &Concrete, lanes: Option<u32>) -> bool {
     vectors && *ours == Concrete { vector: ours.vector, ..theirs.clone() }
 }
 
+/// A form under judgment: its meaning, its program, and what states must have.
+pub(crate) struct Subject {
+    pub(crate) meaning: Meaning,
+    program: Vec<u32>,
+    code: Vec<u8>,
+    places: Places,
+    lanes: Option<u32>,
+}
+
+impl Subject {
+    fn new(form: &Form, words: &[u32], are_floats: bool) -> Subject {
+        let meaning = Meaning::of(form, words);
+        let program = program(form, words, meaning.is_branch());
+        let code = program.iter().flat_map(|word| word.to_le_bytes()).collect();
+        Subject { meaning, program, code, places: Places::of(form), lanes: form.lanes.filter(|_| are_floats) }
+    }
+
+    /// Returns states before the form, and after it by the emulator.
+    pub(crate) fn states(&self, runner: &mut Runner, random: &mut Random, count: usize) -> Vec<[Concrete; 2]> {
+        let mut before: Vec<Concrete> = (0..count).map(|_| random.state()).collect();
+        before.iter_mut().for_each(|state| self.places.prepare(random, state));
+        self.run(runner, before)
+    }
+
+    /// Returns states, and the states after the form by the emulator.
+    pub(crate) fn run(&self, runner: &mut Runner, before: Vec<Concrete>) -> Vec<[Concrete; 2]> {
+        let after = runner.run(&self.program, &before);
+        before.into_iter().zip(after).map(<[Concrete; 2]>::from).collect()
+    }
+
+    /// Returns addresses and targets, with their values in a state.
+    pub(crate) fn fixed(&mut self, state: &Concrete) -> Vec<(Term, u64)> {
+        self.meaning.fixed(state, &self.code)
+    }
+
+    /// Compares the meaning with the emulator.
+    ///
+    /// # Errors
+    /// If they differ.
+    pub(crate) fn compare(&mut self, [before, theirs]: &[Concrete; 2]) -> Result<(), String> {
+        let ours = self.meaning.apply(before, &self.code);
+        if ours.as_ref().is_ok_and(|ours| same(ours, theirs, self.lanes)) {
+            return Ok(());
+        }
+        Err(format!("{}\nbefore   {before:x?}\nours     {ours:x?}\nemulator {theirs:x?}\n", self.meaning.text))
+    }
+}
+
+/// Returns the emulator with a program that executes forms, and the forms.
+pub(crate) fn prepare(folder: &Path, forms: &[Form], are_floats: bool) -> (Runner, Vec<Subject>) {
+    let words = assembled(folder, forms);
+    let subjects = forms.iter().zip(&words).map(|(form, words)| Subject::new(form, words, are_floats));
+    (Runner::start(folder), subjects.collect())
+}
+
 fn compare(test: &str, forms: &[Form], are_floats: bool) {
     if is_missing(test, &TOOLS) {
         return;
     }
-    let cases = std::env::var("KINGPOST_CASES").map_or(200, |text| text.parse().unwrap());
+    let cases = cases(200);
     let folder = tempfile::tempdir().unwrap();
-    let all_words = assembled(folder.path(), forms);
-    let mut runner = Runner::start(folder.path());
+    let (mut runner, mut subjects) = prepare(folder.path(), forms, are_floats);
     let mut random = Random(7);
     let mut differences = Vec::new();
-    for (form, words) in forms.iter().zip(&all_words) {
-        let meaning = Meaning::of(form, words);
-        let program = program(form, words, meaning.taken.is_some());
-        let code: Vec<u8> = program.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let mut inputs = Inputs::new();
-        let mut evaluator = Evaluator::prepare(&meaning.recorder.terms, &meaning.roots());
-        let places = Places::of(form);
-        let lanes = form.lanes.filter(|_| are_floats);
+    for subject in &mut subjects {
         let mut left = cases;
-        let mut differs = false;
-        while left > 0 && !differs {
+        while left > 0 {
             let count = BATCH.min(left);
             left -= count;
-            let mut states: Vec<Concrete> = (0..count).map(|_| random.state()).collect();
-            states.iter_mut().for_each(|state| places.prepare(&mut random, state));
-            for (before, theirs) in states.iter().zip(runner.run(&program, &states)) {
-                let ours = meaning.apply(&mut evaluator, &mut inputs, before, &code);
-                if !same(&ours, &theirs, lanes) {
-                    differences.push(format!(
-                        "{}\nbefore   {before:x?}\nours     {ours:x?}\nemulator {theirs:x?}\n",
-                        form.text
-                    ));
-                    differs = true;
-                    break;
-                }
+            let states = subject.states(&mut runner, &mut random, count);
+            if let Some(difference) = states.iter().find_map(|states| subject.compare(states).err()) {
+                differences.push(difference);
+                break;
             }
         }
     }

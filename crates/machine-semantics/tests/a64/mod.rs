@@ -1,9 +1,13 @@
 //! Tests of AArch64.
 
 mod emulated;
+mod errors;
 mod forms;
+mod meaning;
 mod open;
 mod scalars;
 mod states;
 mod vectors;
 mod words;
+
+pub(crate) use emulated::is_missing;

@@ -1,7 +1,8 @@
 //! Proves results that must not depend on values that terms leave open. Evaluation chooses one value for them, so that
 //! the comparison with the emulator does not see the others.
 
-use super::emulated::{Recorder, is_missing};
+use super::emulated::is_missing;
+use super::meaning::Recorder;
 use kingpost_machine_semantics::a64;
 use kingpost_machine_semantics::{At, State};
 use kingpost_smt::{Answer, Backend, Query, Solver, Term, Terms};

@@ -114,7 +114,8 @@ impl Random {
     }
 
     pub(crate) fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
+        // The high half of a product costs less than a remainder.
+        (((self.next() >> 32) * limit as u64) >> 32) as usize
     }
 
     /// Returns a random integer, often a corner value or close to one.
@@ -177,6 +178,12 @@ impl Random {
         }
     }
 
+    fn bytes(&mut self) -> [u8; WINDOW] {
+        let mut bytes = [0; WINDOW];
+        bytes.chunks_exact_mut(8).for_each(|chunk| chunk.copy_from_slice(&self.next().to_le_bytes()));
+        bytes
+    }
+
     /// Returns a random state. Some registers have equal contents.
     pub(crate) fn state(&mut self) -> Concrete {
         let mut state = Concrete {
@@ -186,7 +193,7 @@ impl Random {
             nzcv: (self.next() & 15) << 28,
             marker: 0,
             vector: std::array::from_fn(|_| [self.vector_half(), self.vector_half()]),
-            memory: std::array::from_fn(|_| self.next() as u8),
+            memory: self.bytes(),
         };
         if self.below(6) == 0 {
             state.general[self.below(GENERAL)] = state.general[self.below(GENERAL)];

@@ -1,8 +1,8 @@
 // Runs instructions on the processor. `machine.s` is assembled with it.
 //
 // `info` prints a line for each form: address and length of the instruction, address of the place that a taken branch
-// reaches, and 16 bytes from the address on. `run` reads, for each form, a count and the states before the instruction
-// (struct state), and writes the states after it.
+// reaches, and 16 bytes from the address on. `run` reads, until the end of input, the number of a form, a count, and as
+// many states before the instruction (struct state), and writes the states after it.
 
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -17,6 +17,8 @@
 #define PAGE_SIZE 4096
 #define MEMORY (PAGE + 2048)
 #define MEMORY_SIZE 64
+// States in one batch.
+#define MOST 1024
 
 struct state {
     uint64_t general[16];
@@ -50,12 +52,12 @@ static void check(int ok, const char *what) {
     }
 }
 
-static void run(unsigned form, struct state *state) {
+static void run(uint64_t form, struct state *state) {
     static unsigned char zeros[PAGE_SIZE];
     memcpy(MEMORY, state->memory, MEMORY_SIZE);
     machine_state = *state;
     machine_exit = 0;
-    int fault = sigsetjmp(back, 1);
+    int fault = sigsetjmp(back, 0);
     if (fault == 0) {
         machine_run(forms[form].start);
         machine_state.exit = machine_exit;
@@ -84,19 +86,18 @@ int main(int argc, char **argv) {
     static unsigned char stack[1 << 16];
     stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
     sigaltstack(&other, 0);
-    struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_ONSTACK};
+    struct sigaction action = {.sa_handler = on_fault, .sa_flags = SA_ONSTACK | SA_NODEFER};
     sigaction(SIGFPE, &action, 0);
     sigaction(SIGSEGV, &action, 0);
     sigaction(SIGBUS, &action, 0);
-    for (unsigned i = 0; i < form_count; i++) {
-        uint64_t count;
-        check(fread(&count, sizeof count, 1, stdin) == 1, "a count is missing");
-        for (uint64_t j = 0; j < count; j++) {
-            struct state state;
-            check(fread(&state, sizeof state, 1, stdin) == 1, "a state is missing");
-            run(i, &state);
-            check(fwrite(&state, sizeof state, 1, stdout) == 1, "a state cannot be written");
-        }
+    static struct state states[MOST];
+    uint64_t head[2];
+    while (fread(head, sizeof head, 1, stdin) == 1) {
+        check(head[0] < form_count && head[1] <= MOST, "a batch is wrong");
+        check(fread(states, sizeof *states, head[1], stdin) == head[1], "a state is missing");
+        for (uint64_t i = 0; i < head[1]; i++)
+            run(head[0], &states[i]);
+        check(fwrite(states, sizeof *states, head[1], stdout) == head[1] && fflush(stdout) == 0, "no output");
     }
     return 0;
 }

@@ -1,5 +1,6 @@
 //! Meanings of x86-64 are compared with the processor.
 
+mod errors;
 mod forms;
 mod processor;
 mod recorder;
@@ -7,19 +8,13 @@ mod refusals;
 mod states;
 mod vectors;
 
+use crate::cases::cases;
 use processor::Processor;
 use recorder::Form;
 use states::Random;
-use std::collections::BTreeMap;
 
-/// Cases of a form in one run of the processor.
-const CASES_PER_RUN: usize = 100;
-
-/// Returns the number of runs of the processor. `KINGPOST_CASES=100000` runs more cases of each form.
-fn runs() -> usize {
-    let cases = std::env::var("KINGPOST_CASES").map_or(CASES_PER_RUN, |text| text.parse().expect("a number of cases"));
-    cases.div_ceil(CASES_PER_RUN)
-}
+/// States of a form in one batch.
+const BATCH: usize = 500;
 
 /// Returns `true` if the processor has a feature.
 fn has(feature: &str) -> bool {
@@ -50,9 +45,9 @@ fn meanings_of_vectors_agree_with_the_processor() {
     compare(&vectors::all());
 }
 
-/// Compares the meanings of forms with the processor.
-fn compare(texts: &[String]) {
-    let Some(processor) = Processor::assemble(texts) else { return };
+/// Returns a program of forms and their meanings, without forms that the processor does not know.
+fn prepare(texts: &[String]) -> Option<(Processor, Vec<Form>)> {
+    let processor = Processor::assemble(texts)?;
     let mut forms: Vec<Form> = Vec::new();
     for (text, code) in texts.iter().zip(processor.forms()) {
         let form = Form::new(text, code);
@@ -61,18 +56,37 @@ fn compare(texts: &[String]) {
             None => forms.push(form),
         }
     }
+    Some((processor, forms))
+}
+
+/// Compares the meanings of forms with the processor.
+fn compare(texts: &[String]) {
+    let Some((mut processor, mut forms)) = prepare(texts) else { return };
+    let cases = cases(100);
     let mut random = Random::new(0x5eed_0f0f_1234_9876);
-    let mut differences: BTreeMap<usize, String> = BTreeMap::new();
-    for _ in 0..runs() {
-        let before: Vec<_> = forms.iter().map(|form| form.states(&mut random, CASES_PER_RUN)).collect();
-        let after = processor.run(forms.iter().map(|form| form.code.number).zip(&before));
-        for ((form, before), after) in forms.iter_mut().zip(&before).zip(&after) {
-            let difference = before.iter().zip(after).find_map(|(before, after)| form.compare(before, after).err());
-            if let Some(difference) = difference {
-                differences.entry(form.code.number).or_insert(difference);
+    let mut differences = Vec::new();
+    for form in &mut forms {
+        let mut left = cases;
+        while left > 0 {
+            let count = BATCH.min(left);
+            left -= count;
+            let before = form.states(&mut random, count);
+            let after = processor.run(&form.code, &before);
+            if let Some(difference) =
+                before.iter().zip(&after).find_map(|(before, after)| form.compare(before, after).err())
+            {
+                differences.push(difference);
+                break;
             }
         }
     }
-    let texts: Vec<String> = differences.into_values().collect();
-    assert!(texts.is_empty(), "{} of {} forms differ:\n{}", texts.len(), forms.len(), texts.join("\n"));
+    processor.stop();
+    assert!(
+        differences.is_empty(),
+        "{} of {} forms differ:\n{}",
+        differences.len(),
+        forms.len(),
+        differences.join("\n")
+    );
+    println!("{} forms agree on {cases} states each", forms.len());
 }

@@ -1,9 +1,8 @@
 //! Execution of instructions by the processor: a program of `machine.c`, `machine.s` and the forms.
 
 use std::fmt::Write;
-use std::fs::File;
-use std::io::Read;
-use std::process::Command;
+use std::io::{Read, Write as _};
+use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 /// Bytes of memory that instructions may change, and their address.
@@ -25,10 +24,13 @@ const SNAPSHOT_SIZE: usize = 16 * 8 + 8 + 16 * 16 + MEMORY_SIZE + 8;
 
 impl Snapshot {
     fn put(&self, bytes: &mut Vec<u8>) {
-        let words = self.general.iter().chain([&self.rflags]).chain(self.vector.iter().flatten());
-        words.for_each(|word| bytes.extend(word.to_le_bytes()));
-        bytes.extend(self.memory);
-        bytes.extend(self.exit.to_le_bytes());
+        let mut all = [0; SNAPSHOT_SIZE];
+        let words = self.general.iter().chain([&self.rflags]).chain(self.vector.as_flattened());
+        let (chunks, _) = all.as_chunks_mut();
+        chunks.iter_mut().zip(words).for_each(|(chunk, word)| *chunk = word.to_le_bytes());
+        all[SNAPSHOT_SIZE - MEMORY_SIZE - 8..SNAPSHOT_SIZE - 8].copy_from_slice(&self.memory);
+        all[SNAPSHOT_SIZE - 8..].copy_from_slice(&self.exit.to_le_bytes());
+        bytes.extend_from_slice(&all);
     }
 
     fn get(bytes: &[u8]) -> Snapshot {
@@ -54,10 +56,15 @@ pub(crate) struct Code {
     pub(crate) taken: u64,
 }
 
+/// States in one batch of the program.
+const BATCH: usize = 500;
+
 /// A program that executes forms.
 pub(crate) struct Processor {
-    dir: TempDir,
+    child: Child,
     forms: Vec<Code>,
+    /// Folder of the program.
+    _dir: TempDir,
 }
 
 impl Processor {
@@ -97,37 +104,33 @@ impl Processor {
         let lines = String::from_utf8(output.stdout).unwrap();
         let forms: Vec<Code> = lines.lines().enumerate().map(|(number, line)| code(number, line)).collect();
         assert_eq!(forms.len(), texts.len());
-        Some(Processor { dir, forms })
+        let child = Command::new(at("machine")).arg("run").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        Some(Processor { child: child.unwrap(), forms, _dir: dir })
     }
 
     pub(crate) fn forms(&self) -> &[Code] {
         &self.forms
     }
 
-    /// Executes forms, given by their numbers in ascending order, in some states each.
-    pub(crate) fn run<'a>(&self, batches: impl Iterator<Item = (usize, &'a Vec<Snapshot>)>) -> Vec<Vec<Snapshot>> {
-        let mut batches = batches.peekable();
-        let (mut input, mut counts) = (Vec::new(), Vec::new());
-        for number in 0..self.forms.len() {
-            let states = batches.next_if(|(next, _)| *next == number).map(|(_, states)| states);
-            let count = states.map_or(0, Vec::len);
-            input.extend((count as u64).to_le_bytes());
-            states.into_iter().flatten().for_each(|state| state.put(&mut input));
-            counts.extend(states.map(Vec::len));
-        }
-        let at = |name: &str| self.dir.path().join(name);
-        std::fs::write(at("before"), input).unwrap();
-        let output = Command::new(at("machine"))
-            .arg("run")
-            .stdin(File::open(at("before")).unwrap())
-            .stdout(File::create(at("after")).unwrap())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}: {}", output.status, String::from_utf8_lossy(&output.stderr));
-        let mut bytes = Vec::new();
-        File::open(at("after")).unwrap().read_to_end(&mut bytes).unwrap();
-        let mut states = bytes.chunks_exact(SNAPSHOT_SIZE).map(Snapshot::get);
-        counts.into_iter().map(|count| states.by_ref().take(count).collect()).collect()
+    /// Executes a form in some states.
+    pub(crate) fn run(&mut self, form: &Code, states: &[Snapshot]) -> Vec<Snapshot> {
+        states.chunks(BATCH).flat_map(|states| self.run_batch(form, states)).collect()
+    }
+
+    fn run_batch(&mut self, form: &Code, states: &[Snapshot]) -> Vec<Snapshot> {
+        let mut bytes = Vec::with_capacity(16 + states.len() * SNAPSHOT_SIZE);
+        [form.number, states.len()].iter().for_each(|&word| bytes.extend((word as u64).to_le_bytes()));
+        states.iter().for_each(|state| state.put(&mut bytes));
+        self.child.stdin.as_mut().unwrap().write_all(&bytes).unwrap();
+        bytes.resize(states.len() * SNAPSHOT_SIZE, 0);
+        self.child.stdout.as_mut().unwrap().read_exact(&mut bytes).unwrap();
+        bytes.chunks_exact(SNAPSHOT_SIZE).map(Snapshot::get).collect()
+    }
+
+    /// Ends the program.
+    pub(crate) fn stop(mut self) {
+        drop(self.child.stdin.take());
+        assert!(self.child.wait().unwrap().success());
     }
 }
 

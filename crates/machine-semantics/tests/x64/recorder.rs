@@ -1,10 +1,11 @@
 //! The meaning of a form, and its value in a state.
 
+use crate::cases::Values;
 use crate::x64::processor::{Code, MEMORY, MEMORY_SIZE, Snapshot};
 use crate::x64::states::{FLAG_BITS, Random};
 use kingpost_machine_semantics::x64::{self, FloatBinary, Instruction, Operation, Vector};
 use kingpost_machine_semantics::{Access, At, Flow, State, World};
-use kingpost_smt::{Bits, Evaluator, Model, Sort, Term, Terms, Value};
+use kingpost_smt::{Model, Sort, Term, Terms, Value};
 
 /// An effect of an instruction.
 enum Event {
@@ -63,10 +64,7 @@ pub(crate) struct Form {
     /// Flags that the form may change.
     flags: Vec<(usize, Term)>,
     flow: Flow,
-    evaluator: Evaluator,
-    /// Variables below the terms, with their names.
-    variables: Vec<(String, Sort)>,
-    model: Model,
+    values: Values,
 }
 
 impl Form {
@@ -98,107 +96,147 @@ impl Form {
         let changes = changed(&words(&initial), &words(&state));
         let flags = changed(&flags(&initial, &mut world), &flags(&state, &mut world));
         let feature = instructions.iter().find_map(Instruction::feature);
-        let mut roots: Vec<Term> = changes.iter().chain(&flags).map(|&(_, term)| term).collect();
-        roots.extend(world.events.iter().flat_map(|event| match event {
-            Event::Load(access, value) | Event::Store(access, value) => vec![access.address, *value],
-            Event::Fault(condition) => vec![*condition],
-        }));
-        roots.extend(match flow {
+        let (text, code, values) = (text.to_string(), code.clone(), Values::new(&world.terms, &[]));
+        let mut form = Form { text, code, instructions, feature, world, changes, flags, flow, values };
+        form.prepare();
+        form
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn terms(&mut self) -> &mut Terms {
+        &mut self.world.terms
+    }
+
+    /// Returns the places of the terms of all results.
+    fn results(&mut self) -> Vec<&mut Term> {
+        let changes = self.changes.iter_mut().chain(&mut self.flags).map(|(_, term)| term);
+        let events = self.world.events.iter_mut().flat_map(|event| match event {
+            Event::Load(access, _) => vec![&mut access.address],
+            Event::Store(access, value) => vec![&mut access.address, value],
+            Event::Fault(condition) => vec![condition],
+        });
+        let target = match &mut self.flow {
             Flow::Branch { condition, .. } => Some(condition),
             Flow::Indirect(target) | Flow::Call(target) | Flow::Return(target) => Some(target),
             _ => None,
+        };
+        changes.chain(events).chain(target).collect()
+    }
+
+    /// Returns the terms of all results.
+    pub(crate) fn result_terms(&mut self) -> Vec<Term> {
+        self.results().into_iter().map(|term| *term).collect()
+    }
+
+    /// Replaces the terms of all results.
+    pub(crate) fn set_results(&mut self, results: &[Term]) {
+        self.results().into_iter().zip(results).for_each(|(place, &term)| *place = term);
+        self.prepare();
+    }
+
+    /// Returns addresses and targets, with their values in a state.
+    pub(crate) fn fixed(&mut self, state: &Snapshot) -> Vec<(Term, u64)> {
+        self.expected(state, false);
+        let addresses = self.world.events.iter().filter_map(|event| match event {
+            Event::Load(access, _) | Event::Store(access, _) => Some(access.address),
+            Event::Fault(_) => None,
         });
-        let evaluator = Evaluator::prepare(&world.terms, &roots);
-        let variables = world.terms.variables_of(&roots).into_iter();
-        let variables =
-            variables.map(|variable| (world.terms.name(variable).unwrap().to_string(), world.terms.sort(variable)));
-        let variables = variables.collect();
-        let (text, code) = (text.to_string(), code.clone());
-        Form {
-            text,
-            code,
-            instructions,
-            feature,
-            world,
-            changes,
-            flags,
-            flow,
-            evaluator,
-            variables,
-            model: Model::default(),
+        let target = match self.flow {
+            Flow::Indirect(target) | Flow::Call(target) | Flow::Return(target) => Some(target),
+            _ => None,
+        };
+        addresses.chain(target).map(|term| (term, self.values.bits(term) as u64)).collect()
+    }
+
+    /// Returns a state with the content that a model gives to variables.
+    pub(crate) fn state_of(&mut self, state: &Snapshot, model: &Model) -> Snapshot {
+        self.expected(state, false);
+        let bits = |name: String| model.get(&name).and_then(Value::bits).map(|bits| bits.unsigned());
+        let mut new = state.clone();
+        for (number, event) in self.world.events.iter().enumerate() {
+            let Event::Load(access, _) = event else { continue };
+            if let (Some(at), Some(bits)) = (self.place(access), bits(format!("load{number}"))) {
+                let size = usize::from(access.bytes);
+                new.memory[at..at + size].copy_from_slice(&bits.to_le_bytes()[..size]);
+            }
         }
+        for (number, word) in new.general.iter_mut().enumerate() {
+            *word = bits(format!("r{number}")).map_or(*word, |bits| bits as u64);
+        }
+        for (number, bit) in FLAG_BITS.into_iter().enumerate() {
+            if let Some(value) = model.get(&format!("f{number}")) {
+                new.rflags = new.rflags & !(1 << bit) | u64::from(value.is_true()) << bit;
+            }
+        }
+        new
+    }
+
+    fn prepare(&mut self) {
+        let loaded = |event: &Event| match event {
+            Event::Load(_, value) => Some(*value),
+            _ => None,
+        };
+        let mut roots = self.result_terms();
+        roots.extend(self.world.events.iter().filter_map(loaded));
+        self.values = Values::new(&self.world.terms, &roots);
     }
 
     pub(crate) fn states(&self, random: &mut Random, count: usize) -> Vec<Snapshot> {
         (0..count).map(|_| random.state_for(&self.instructions, self.code.taken)).collect()
     }
 
-    fn bits(&self, term: Term) -> u128 {
-        self.evaluator.value(term).bits().unwrap().unsigned()
-    }
-
-    fn holds(&self, term: Term) -> bool {
-        self.evaluator.value(term).is_true()
-    }
-
-    /// Sets the variables of registers, flags and open values.
-    fn set_variables(&mut self, before: &Snapshot, are_open_set: bool) {
-        for (name, sort) in &self.variables {
-            let (kind, number) = name.split_at(name.find(|c: char| c.is_ascii_digit()).unwrap());
-            let number: usize = number.parse().unwrap();
-            let value = match kind {
-                "r" => before.general[number].into(),
-                "v" => before.vector[number][0].into(),
-                "h" => before.vector[number][1].into(),
-                "f" => u128::from(before.rflags >> FLAG_BITS[number] & 1),
-                "open" if are_open_set => u128::MAX,
-                "open" => 0,
-                _ => continue,
-            };
-            let value = match sort {
-                Sort::Bool => Value::Bool(value & 1 == 1),
-                Sort::Bits(width) => Value::Bits(Bits::new(*width, value)),
-            };
-            self.model.set(name, value);
-        }
-        self.evaluator.evaluate(&self.model);
+    /// Evaluates the terms in a state. `loaded` are the values of the loads before, by the number of their event.
+    fn evaluate(&mut self, before: &Snapshot, are_open_set: bool, loaded: &[u128]) {
+        self.values.set(|kind, number| match kind {
+            "r" => Some(before.general[number].into()),
+            "v" => Some(before.vector[number][0].into()),
+            "h" => Some(before.vector[number][1].into()),
+            "f" => Some(u128::from(before.rflags >> FLAG_BITS[number] & 1)),
+            "open" => Some(if are_open_set { u128::MAX } else { 0 }),
+            "load" => loaded.get(number).copied(),
+            _ => None,
+        });
     }
 
     /// Performs the effects in a state, and returns the state after the form.
     fn expected(&mut self, before: &Snapshot, are_open_set: bool) -> Snapshot {
-        self.set_variables(before, are_open_set);
+        self.evaluate(before, are_open_set, &[]);
+        let mut loaded = Vec::new();
         let mut memory = before.memory;
         let mut fault = 0;
         for number in 0..self.world.events.len() {
             match self.world.events[number] {
-                Event::Load(access, value) => {
+                Event::Load(access, _) => {
                     let Some(at) = self.place(&access) else { return Snapshot { exit: 3, ..before.clone() } };
                     let mut bytes = [0; 16];
                     let size = usize::from(access.bytes);
                     bytes[..size].copy_from_slice(&memory[at..at + size]);
-                    let bits = Bits::new(8 * u32::from(access.bytes), u128::from_le_bytes(bytes));
-                    self.model.set(self.world.terms.name(value).unwrap(), Value::Bits(bits));
-                    self.evaluator.evaluate(&self.model);
+                    loaded.resize(number, 0);
+                    loaded.push(u128::from_le_bytes(bytes));
+                    self.evaluate(before, are_open_set, &loaded);
                 }
                 Event::Store(access, value) => {
                     let Some(at) = self.place(&access) else { return Snapshot { exit: 3, ..before.clone() } };
                     let size = usize::from(access.bytes);
-                    memory[at..at + size].copy_from_slice(&self.bits(value).to_le_bytes()[..size]);
+                    memory[at..at + size].copy_from_slice(&self.values.bits(value).to_le_bytes()[..size]);
                 }
-                Event::Fault(condition) if self.holds(condition) => fault = 2,
+                Event::Fault(condition) if self.values.holds(condition) => fault = 2,
                 Event::Fault(_) => {}
             }
         }
         let mut state = Snapshot { memory, ..before.clone() };
         for &(number, term) in &self.changes {
             match number {
-                0..16 => state.general[number] = self.bits(term) as u64,
-                _ => state.vector[(number - 16) / 2][number % 2] = self.bits(term) as u64,
+                0..16 => state.general[number] = self.values.bits(term) as u64,
+                _ => state.vector[(number - 16) / 2][number % 2] = self.values.bits(term) as u64,
             }
         }
         for &(number, flag) in &self.flags {
             let bit = FLAG_BITS[number];
-            state.rflags = state.rflags & !(1 << bit) | u64::from(self.holds(flag)) << bit;
+            state.rflags = state.rflags & !(1 << bit) | u64::from(self.values.holds(flag)) << bit;
         }
         let exit = if fault == 0 { self.exit() } else { fault };
         Snapshot { exit, ..state }
@@ -206,7 +244,7 @@ impl Form {
 
     /// Returns the index of an access in memory, or nothing if the access faults or is not in memory.
     fn place(&self, access: &Access) -> Option<usize> {
-        let address = self.bits(access.address) as u64;
+        let address = self.values.bits(access.address) as u64;
         let is_aligned = !access.aligned || address.is_multiple_of(access.bytes.into());
         let at = usize::try_from(address.wrapping_sub(MEMORY)).ok().filter(|&at| at < MEMORY_SIZE)?;
         (is_aligned && at + usize::from(access.bytes) <= MEMORY_SIZE).then_some(at)
@@ -218,9 +256,11 @@ impl Form {
         match self.flow {
             Flow::Next => 0,
             Flow::Jump(target) => exit_at(self.code.address.wrapping_add(target as u64)),
-            Flow::Branch { condition, .. } if !self.holds(condition) => 0,
+            Flow::Branch { condition, .. } if !self.values.holds(condition) => 0,
             Flow::Branch { target, .. } => exit_at(self.code.address.wrapping_add(target as u64)),
-            Flow::Indirect(target) | Flow::Call(target) | Flow::Return(target) => exit_at(self.bits(target) as u64),
+            Flow::Indirect(target) | Flow::Call(target) | Flow::Return(target) => {
+                exit_at(self.values.bits(target) as u64)
+            }
             Flow::Trap => panic!("`{}` traps", self.text),
         }
     }

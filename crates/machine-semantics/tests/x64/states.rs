@@ -26,7 +26,8 @@ impl Random {
     }
 
     fn below(&mut self, limit: u64) -> u64 {
-        (self.next() >> 11) % limit
+        // The high half of a product costs less than a remainder.
+        ((self.next() >> 32) * limit) >> 32
     }
 
     /// Returns a number that is likely to be a corner of some size.
@@ -73,8 +74,8 @@ impl Random {
         }
     }
 
-    /// Returns a random state.
-    fn state(&mut self) -> Snapshot {
+    /// Returns a random state. Vector registers that no instruction reads hold no corners.
+    fn state(&mut self, reads_vectors: bool) -> Snapshot {
         let mut general = [0; 16];
         for number in 0..16 {
             let other = self.below(16) as usize;
@@ -84,8 +85,8 @@ impl Random {
         for bit in FLAG_BITS.into_iter().chain([AF_BIT]) {
             rflags |= self.below(2) << bit;
         }
-        let mut vector = [[0; 2]; 16];
-        for number in 0..16 {
+        let mut vector = [(); 16].map(|()| [self.next(), self.next()]);
+        for number in if reads_vectors { 0..16 } else { 0..0 } {
             let other = self.below(16) as usize;
             vector[number] =
                 if other < number && self.below(4) == 0 { vector[other] } else { [self.half(), self.half()] };
@@ -105,7 +106,8 @@ impl Random {
 
     /// Returns a random state in which some instructions access memory that they may access, and branch to `taken`.
     pub(crate) fn state_for(&mut self, instructions: &[Instruction], taken: u64) -> Snapshot {
-        let mut state = self.state();
+        let mut operations = instructions.iter().map(|instruction| instruction.operation);
+        let mut state = self.state(operations.any(|operation| matches!(operation, Operation::Vector(_))));
         for instruction in instructions {
             let stack = MEMORY + 16 + self.below(25);
             match instruction.operation {
