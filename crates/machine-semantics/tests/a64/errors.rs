@@ -54,7 +54,9 @@ fn planted_errors_are_found() {
         return;
     }
     let Some(mut planting) = Planting::new(TEST) else { return };
-    let forms = [scalars::INTEGERS, scalars::BRANCHES].into_iter().flat_map(forms::all).collect();
+    let forms = [scalars::INTEGERS, scalars::BRANCHES].into_iter().flat_map(forms::all);
+    // A load of its own word has one value, so that not every error shows.
+    let forms = forms.filter(|form| !form.text.ends_with(", .")).collect();
     let folder = tempfile::tempdir().unwrap();
     let (mut runner, mut subjects) = prepare(folder.path(), &plants::sample(forms), false);
     let mut random = Random(0x1dea);

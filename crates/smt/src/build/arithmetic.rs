@@ -241,7 +241,9 @@ impl Terms {
         let Node::Ternary(Op::Ite, condition, one, number) = self.node(divisor) else { return None };
         let Node::Binary(Op::Eq, x, y) = self.node(condition) else { return None };
         let is_minus_one = |term| self.bits(term).is_some_and(|bits| bits == Bits::ones(bits.width()));
-        let compares = x == number && is_minus_one(y) || y == number && is_minus_one(x);
+        // The number may be extended.
+        let is_number = |term| term == number || self.node(number) == Node::Unary(Op::SignExtend, term);
+        let compares = is_number(x) && is_minus_one(y) || is_number(y) && is_minus_one(x);
         (compares && self.bits(one).is_some_and(|one| one.unsigned() == 1)).then_some(number)
     }
 }

@@ -21,9 +21,21 @@ impl Terms {
                 let mask = self.constant(Bits::ones(amount.width()).shl(amount));
                 return self.bit_and(inner, mask);
             }
+            if let Node::Binary(Op::Shl, inner, first) = self.node(a)
+                && amount.unsigned() == 1
+                && self.is_of_code()
+                && let Some(normal) = self.code_shift_and_one(Op::Shl, inner, first)
+            {
+                return normal;
+            }
             let power = Bits::new(amount.width(), 1).shl(amount);
             let scaled = self.linear(a).times(power);
             return self.sum(&scaled);
+        }
+        if self.is_of_code()
+            && let Some(normal) = self.code_wide_shift(Op::Shl, a, by)
+        {
+            return normal;
         }
         match self.node(a) {
             Node::Const(Value::Bits(bits)) if bits.is_zero() => a,
@@ -138,7 +150,7 @@ impl Terms {
             }
             if self.is_of_code()
                 && self.bits(by).is_none()
-                && let Some(normal) = self.code_shift_by(op, a, by)
+                && let Some(normal) = self.code_wide_shift(op, a, by).or_else(|| self.code_shift_by(op, a, by))
             {
                 return normal;
             }

@@ -8,6 +8,9 @@ impl Terms {
     /// Returns a choice between extensions as an extension of a choice.
     pub(super) fn code_ite(&mut self, condition: Term, a: Term, b: Term) -> Option<Term> {
         let width = self.bits_width(a)?;
+        if let Some(carries) = self.code_carries(condition, a, b) {
+            return Some(carries);
+        }
         // A choice by one condition after another is the first one.
         if let Node::Ternary(Op::Ite, other, x, _) = self.node(a)
             && other == condition

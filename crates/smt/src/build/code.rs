@@ -21,6 +21,7 @@
 //! | `(x * y)[3..8]`, and sums | `(x[..8] * y[..8])[3..8]` |
 //! | `2 < x` | `!(x < 3)` |
 //! | `x <= y && x != y` | `x < y` |
+//! | `x + y < x`, where `y` is older | `x + y < y` |
 
 use crate::bits::{Bits, Sort};
 use crate::term::{Node, Op, Term, Terms};
@@ -64,6 +65,12 @@ impl Terms {
                     return None;
                 }
             }
+            Node::Binary(Op::Mul, x, y) if low == width && end == self.width(a) && width == 64 => {
+                return self.code_high_of_product(x, y);
+            }
+            Node::Binary(Op::Add, ..) if low == width && end == self.width(a) && width == 64 => {
+                return self.code_high_of_sum(a);
+            }
             // Bits of a sum or product do not depend on the bits above them.
             Node::Binary(Op::Add | Op::Mul, ..) | Node::Unary(Op::Neg, _) if low > 0 && end < self.width(a) => {
                 let cut = self.extract(a, 0, end);
@@ -75,14 +82,10 @@ impl Terms {
                 return if self.bits(factor) == Some(ones) { self.code_sum_of_bytes(x) } else { None };
             }
             // A quotient of extensions has its low bits also where the divisor is zero, and where it overflows.
-            Node::Binary(Op::Sdiv, x, y) if low == 0 => match (self.node(x), self.node(y)) {
-                (Node::Unary(Op::SignExtend, x), Node::Unary(Op::SignExtend, y))
-                    if self.width(x) == width && self.width(y) == width =>
-                {
-                    self.sdiv(x, y)
-                }
-                _ => return None,
-            },
+            Node::Binary(Op::Sdiv, x, y) if low == 0 => {
+                let [x, y] = [self.sign_extended_from(x, width)?, self.sign_extended_from(y, width)?];
+                self.sdiv(x, y)
+            }
             Node::Binary(Op::Shl, x, by) if low == 0 && self.bits(by).is_none() => {
                 let by = self.narrow_amount(by, width)?;
                 let x = self.extract(x, 0, width);
@@ -204,6 +207,14 @@ impl Terms {
         if found != extension {
             return None;
         }
+        // A shift right by a constant before is the extension of a field.
+        if op == Op::Lshr
+            && self.width(inner) + 1 == self.width(a)
+            && let Some(whole) = self.whole_of_field(inner)
+            && let Some(normal) = self.code_shift_and_one(op, whole, by)
+        {
+            return Some(normal);
+        }
         let narrow = self.narrow_amount(by, self.width(inner))?;
         let shifted = self.binary(op, inner, narrow);
         Some(self.unary(extension, shifted, self.sort(a)))
@@ -215,9 +226,10 @@ impl Terms {
         let by = u32::try_from(amount.unsigned()).ok().filter(|&by| by > 0 && by < width)?;
         let Node::Unary(Op::ZeroExtend | Op::SignExtend, field) = self.node(a) else { return None };
         let Node::Unary(Op::Extract { low }, x) = self.node(field) else { return None };
-        if self.width(x) != width {
+        if self.width(x) < width {
             return None;
         }
+        let x = self.extract(x, 0, width);
         if low == 0 && self.width(field) + by >= width {
             let by = self.constant(amount);
             return Some(self.shl(x, by));
@@ -325,6 +337,9 @@ impl Terms {
             let next = self.constant(constant.add(Bits::new(constant.width(), 1)));
             let below = self.binary(op, b, next);
             return Some(self.not(below));
+        }
+        if !is_signed && let Some(carry) = self.code_carry(a, b) {
+            return Some(carry);
         }
         let width = self.width(a);
         let zero_extended = |terms: &Terms, term| match terms.node(term) {

@@ -58,6 +58,11 @@ impl Terms {
         {
             return self.eq(x, y);
         }
+        if self.is_of_code()
+            && let Some(normal) = self.code_eq_extended(left, right)
+        {
+            return normal;
+        }
         self.intern(Node::Binary(Op::Eq, left.min(right), left.max(right)), Sort::Bool)
     }
 

@@ -8,6 +8,9 @@ impl Terms {
     pub fn rotate_left(&mut self, x: Term, by: Term) -> Term {
         let mask = self.number(self.width(x), u128::from(self.width(x) - 1));
         let by = self.bit_and(by, mask);
+        if let Some(rotated) = self.code_wide_rotation(x, by) {
+            return rotated;
+        }
         let back = self.neg(by);
         let back = self.bit_and(back, mask);
         let (left, right) = (self.shl(x, by), self.lshr(x, back));

@@ -19,6 +19,8 @@
 //! | `count.rs` | operations composed of others: rotations, counts and orders of bits |
 //! | `code.rs` | further normal forms, for machine code |
 //! | `choice.rs` | choices among them |
+//! | `extended.rs` | extensions among them |
+//! | `wide.rs` | terms of 128 bits among them |
 //! | `code_tests.rs` | their tests |
 
 mod arithmetic;
@@ -29,10 +31,12 @@ mod code;
 mod code_tests;
 mod compare;
 mod count;
+mod extended;
 mod float_code;
 mod float_order;
 mod kept;
 mod logic;
+mod wide;
 mod width;
 
 pub use float_order::Relation;
