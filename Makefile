@@ -49,7 +49,7 @@ compat:
 	@$(CI_RUNNER) test compat
 
 wasmtime:
-	@$(CI_RUNNER) deep wasmtime
+	@$(CI_RUNNER) deep wasmtime wasmtime-aarch64 wasmtime-newer wasi wasmer
 
 # Makes the copy of Cranelift's code generator that `cranelift-compat` and `crates/bench` build on.
 prepare:

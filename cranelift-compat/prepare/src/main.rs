@@ -6,7 +6,7 @@
 
 mod versions;
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -52,6 +52,7 @@ fn main() -> ExitCode {
 fn prepare(version: Option<&str>) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder of cranelift-compat");
     let folder = root.join(".upstream");
+    let _lock = lock(&folder)?;
     let [codegen, regalloc] = PACKAGES;
     let replaced = |package| version_of(&read(&root.join("drop-in").join(package).join("Cargo.toml"))?);
     let usual = replaced(codegen)?;
@@ -71,6 +72,15 @@ fn prepare(version: Option<&str>) -> Result<(), String> {
     }
     println!("\nThen run `cargo update -p` with the name of the package there once.");
     Ok(())
+}
+
+/// Waits until no other process prepares packages in `folder`, and makes others wait until the result is dropped.
+fn lock(folder: &Path) -> Result<File, String> {
+    fs::create_dir_all(folder).map_err(at(folder))?;
+    let path = folder.join("lock");
+    let file = File::create(&path).map_err(at(&path))?;
+    file.lock().map_err(at(&path))?;
+    Ok(file)
 }
 
 /// Copies one published package to `folder` unless the copy is there.

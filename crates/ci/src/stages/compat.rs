@@ -80,7 +80,12 @@ fn summary(text: &str) -> Option<[u64; 3]> {
 /// Makes the copy of Cranelift's code generator, and fetches what the package in `folder` depends on. Returns `false`
 /// if there is no network, which is an error in CI.
 pub(crate) fn fetch(session: &mut Session, folder: &Path) -> Result<bool> {
-    match prepare(session).and_then(|()| session.run(&mut in_folder(cargo(&["fetch"]), folder))) {
+    fetch_version(session, &[], folder)
+}
+
+/// Does the same with the packages for a version of Cranelift.
+pub(crate) fn fetch_version(session: &mut Session, version: &[&str], folder: &Path) -> Result<bool> {
+    match prepare_version(session, version).and_then(|()| session.run(&mut in_folder(cargo(&["fetch"]), folder))) {
         Ok(_) => Ok(true),
         Err(error) if in_ci() => Err(error),
         Err(_) => {
@@ -96,7 +101,7 @@ pub(crate) fn prepare(session: &mut Session) -> Result<()> {
 }
 
 /// Makes the packages for a version of Cranelift; for ours without one.
-pub(crate) fn prepare_version(session: &mut Session, version: &[&str]) -> Result<()> {
+fn prepare_version(session: &mut Session, version: &[&str]) -> Result<()> {
     let folder = session.root.join("cranelift-compat/prepare");
     let words = [&["run", "--quiet", "--", "prepare"], version].concat();
     session.run(&mut in_folder(cargo(&words), &folder)).map(drop)

@@ -13,6 +13,7 @@ mod rules;
 mod sanitizers;
 mod systems;
 pub(crate) mod unit;
+mod wasi;
 mod wasmtime;
 
 use crate::faults;
@@ -70,6 +71,10 @@ pub(crate) const STAGES: &[Stage] = &[
         "all crates, files and programs for other operating systems, and code in memory on Windows",
     ),
     stage("wasmtime", Tier::Deep, wasmtime::run, "programs of WebAssembly on Wasmtime with our compiler"),
+    stage("wasmtime-aarch64", Tier::Deep, wasmtime::on_aarch64, "programs of WebAssembly on AArch64, by an emulator"),
+    stage("wasmtime-newer", Tier::Deep, wasmtime::newer, "programs of WebAssembly on newer versions of Wasmtime"),
+    stage("wasi", Tier::Deep, wasi::run, "programs for WASI with our compiler and with Rust's"),
+    stage("wasmer", Tier::Deep, wasi::wasmer, "the official tests of WebAssembly on Wasmer with our compiler"),
     stage("sanitizers", Tier::Deep, sanitizers::run, "code in memory under Miri and sanitizers"),
     stage(
         "features",
