@@ -198,3 +198,31 @@ fn of_function(func: &Function, lane: &mut (Compiler, Context), count: u64, seed
     }
     counts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_testgen::opcode_cases::{self, Case, Operand};
+
+    fn is_scalar(case: &Case) -> bool {
+        let types = case.operand_types().into_iter().chain(case.result_types()).chain([case.ty]);
+        types.into_iter().all(|ty| ty.is_invalid() || !ty.is_vector())
+    }
+
+    /// Returns a function of each scalar opcode at each type.
+    fn functions() -> Vec<Function> {
+        let cases = opcode_cases::all().into_iter().filter(is_scalar);
+        let text = |case: Case| case.with(&vec![Operand::Parameter; case.operand_types().len()], None);
+        cases.flat_map(|case| kingpost_reader::parse_functions(&text(case)).expect("the text of a case")).collect()
+    }
+
+    /// Changes a bit in the code of each opcode: in what lowering chose, or in the frame around it.
+    #[test]
+    fn mutants_of_lowered_opcodes_are_refused() {
+        let functions = functions();
+        let counts = run(&functions, 2 * functions.len() as u64, 1);
+        println!("{} functions, {counts}", functions.len());
+        assert!(counts.faults >= 500, "{counts}");
+        assert!(counts.accepted.is_empty(), "{counts}");
+    }
+}
