@@ -213,7 +213,7 @@ mod tests {
     fn functions() -> Vec<Function> {
         let cases = opcode_cases::all().into_iter().filter(is_scalar);
         let text = |case: Case| case.with(&vec![Operand::Parameter; case.operand_types().len()], None);
-        cases.flat_map(|case| kingpost_reader::parse_functions(&text(case)).expect("the text of a case")).collect()
+        cases.flat_map(|case| kingpost_reader::parse_functions(text(case)).expect("the text of a case")).collect()
     }
 
     /// Changes a bit in the code of each opcode: in what lowering chose, or in the frame around it.
