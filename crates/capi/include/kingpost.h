@@ -904,6 +904,11 @@ void kp_seal_all_blocks(kp_builder builder);
 /* Marks a block that is rarely executed. Its code is placed at the end. */
 void kp_set_cold_block(kp_builder builder, kp_block block);
 
+/* Sets how often a block runs, on average, for each call of the function. Below 1/512 it is cold. Registers, the order of
+ * code and inlining depend on it, but no result.
+ */
+void kp_set_block_frequency(kp_builder builder, kp_block block, double runs);
+
 /* Declares a variable, which may be assigned many times. */
 kp_variable kp_declare_variable(kp_builder builder, uint32_t ty);
 

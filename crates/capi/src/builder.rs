@@ -364,6 +364,14 @@ entries! {
         Ok(())
     }
 
+    /// Sets how often a block runs, on average, for each call of the function. Below 1/512 it is cold. Registers, the order of
+    /// code and inlining depend on it, but no result.
+    fn kp_set_block_frequency[b](block: Handle<BlockItem>, runs: f64) {
+        let block = b.block(block)?;
+        b.builder.set_block_frequency(block, runs);
+        Ok(())
+    }
+
     /// Declares a variable, which may be assigned many times.
     fn kp_declare_variable[b](ty: u32) -> Handle<VariableItem> {
         let ty = tables::type_of(ty)?;

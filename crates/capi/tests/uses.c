@@ -233,6 +233,7 @@ static void switches(void) {
     kp_ins_switch(b, kp_block_param(b, entry, 0), otherwise, keys, blocks, 3);
     kp_switch_to_block(b, otherwise);
     kp_set_cold_block(b, otherwise);
+    kp_set_block_frequency(b, blocks[0], 0.25);
     kp_ins_trap(b, 7);
     for (i = 0; i < 3; i++) {
         kp_switch_to_block(b, blocks[i]);

@@ -72,7 +72,11 @@ fn sample() -> Vec<Function> {
         let is_patchable = func.dfg.ext_funcs.values().any(|callee| callee.patchable);
         has_keys || is_patchable || !func.stack_maps.is_empty() || !func.debug_tags.is_empty()
     };
-    let funcs = funcs.enumerate().filter(|(index, func)| index % SAMPLE == 0 || is_rare(func)).map(|(_, func)| func);
+    // The only functions with handlers; they are few, but more than the functions with rare tables.
+    let has_handlers = |index: usize, func: &Function| func.dfg.has_exception_tables() && index % 4 == 0;
+    let is_taken =
+        |&(index, ref func): &(usize, Function)| index % SAMPLE == 0 || is_rare(func) || has_handlers(index, func);
+    let funcs = funcs.enumerate().filter(is_taken).map(|(_, func)| func);
     let numbered = |mut func: Function| {
         let insts: Vec<_> = func.layout.blocks().flat_map(|block| func.layout.block_insts(block)).collect();
         insts.iter().zip(1..).for_each(|(&inst, line)| func.set_srcloc(inst, SourceLoc(line)));

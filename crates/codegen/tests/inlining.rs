@@ -103,3 +103,20 @@ fn a_function_that_was_not_defined_is_not_inlined() {
     module.define_function(caller, &mut second).unwrap();
     assert!(calls(&module.0.take().0));
 }
+
+#[test]
+fn calls_that_hardly_ever_run_remain() {
+    let with = |runs: f64| {
+        let (mut module, [callee, caller]) = module(Linkage::Local, |_| {});
+        let text = TEXT.replace("v2 = call fn0(v1)\n", "jump block1 block1: v2 = call fn0(v1)\n");
+        let [mut first, mut second] =
+            <[Function; 2]>::try_from(kingpost_reader::parse_functions(text).unwrap()).unwrap();
+        let rare = second.layout.last_block().unwrap();
+        second.set_block_frequency(rare, runs);
+        module.define_function(callee, &mut first).unwrap();
+        module.define_function(caller, &mut second).unwrap();
+        module.0.take().0
+    };
+    assert!(calls(&with(0.0)));
+    assert!(!calls(&with(0.5)));
+}

@@ -4,6 +4,7 @@ mod batch;
 mod budgets;
 mod cache;
 mod free_functions;
+mod frequencies;
 mod fused;
 mod inlining;
 mod limits;

@@ -14,7 +14,7 @@ use kingpost_interpreter::{DataValue, Environment, Interpreter, Limits, Stop};
 use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
 use kingpost_opt::Optimizer;
-use kingpost_testgen::ir::{Program, generate, generate_accesses, generate_vectors, shrink};
+use kingpost_testgen::ir::{Program, generate, generate_accesses, generate_vectors, generate_with_frequencies, shrink};
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -56,6 +56,15 @@ pub fn run_in_turns(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
 /// The error of [`run`].
 pub fn run_accesses(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     compare(&Mode { target: "accesses", generate: generate_accesses, all_lanes: false }, seeds)
+}
+
+/// Compares programs whose blocks have wrong frequencies, with the lanes of [`run_in_turns`]. The text of a failure does not
+/// have the frequencies.
+///
+/// # Errors
+/// The error of [`run`].
+pub fn run_frequencies(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
+    compare(&Mode { target: "frequencies", generate: generate_with_frequencies, all_lanes: false }, seeds)
 }
 
 /// The generator of programs, and the lanes that compile them.
@@ -400,6 +409,12 @@ mod tests {
     #[test]
     fn smoke_of_vectors() {
         let report = run_vectors(0..40).unwrap_or_else(|failure| panic!("{failure}"));
+        assert!(!runs_here() || report.cases > 30, "{report}");
+    }
+
+    #[test]
+    fn smoke_of_frequencies() {
+        let report = run_frequencies(0..40).unwrap_or_else(|failure| panic!("{failure}"));
         assert!(!runs_here() || report.cases > 30, "{report}");
     }
 

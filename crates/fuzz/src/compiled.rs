@@ -17,6 +17,7 @@ pub(crate) const TARGETS: &[Target] = &[
     Target { name: "ir", percent: 100, run: ir::run },
     Target { name: "ir-turns", percent: 0, run: ir::run_in_turns },
     Target { name: "accesses", percent: 50, run: ir::run_accesses },
+    Target { name: "frequencies", percent: 10, run: ir::run_frequencies },
     Target { name: "checked", percent: 50, run: checked::run },
     Target { name: "validate", percent: 1, run: validate::run },
     Target { name: "graphs", percent: 20, run: graphs::run },

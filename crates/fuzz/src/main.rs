@@ -2,7 +2,7 @@
 //!
 //! A target is the name of a register allocator (generated problems, judged by checker and simulator), `faults`
 //! (planted faults that the checker must catch), `clif` or `ra` (mutants of texts, which must read or fail cleanly),
-//! `ir`, `vectors`, `accesses`, `abi` or `memory` (compiled code against the interpreter, against C, and at the edges
+//! `ir`, `vectors`, `accesses`, `frequencies`, `abi` or `memory` (compiled code against the interpreter, against C, and at the edges
 //! of memory), `checked` (generated programs, judged by the checker alone), `validate` (generated programs whose emitted
 //! code must be proved, and planted faults in it refused), `graphs` (random control flow that need not end,
 //! compiled), or `all`. `ir-turns` is `ir` with allocators and levels in turns, one of each per program, for long runs;

@@ -1,6 +1,6 @@
-//! Estimated execution frequencies of blocks and edges.
+//! Execution frequencies of blocks and edges.
 //!
-//! A block is assumed to run eight times as often as the code around its innermost loop, up to a cap. Cold blocks,
+//! The frequency of a block is what the client has given, [`crate::Function::set_block_frequency`], or else an estimate. A block is assumed to run eight times as often as the code around its innermost loop, up to a cap. Cold blocks,
 //! blocks that end in a trap and blocks that only exceptions reach are assumed to run hardly ever. The outgoing edges
 //! of a block share its frequency in proportion to the weights of their destinations; an exception edge gets almost
 //! none. Frequencies are integers in units of 1/1024 of the function's entry. The cost is linear in blocks and edges.
@@ -12,6 +12,7 @@ use crate::cfg::{ControlFlowGraph, Predecessor};
 use crate::dominators::DominatorTree;
 use crate::entities::Block;
 use crate::function::Function;
+use crate::layout::Layout;
 use crate::loops::LoopForest;
 use crate::opcodes::Opcode;
 use crate::release::release;
@@ -35,9 +36,11 @@ impl Frequencies {
     }
 
     /// The frequency of the entry block.
-    pub const ENTRY: u32 = 1 << 10;
+    pub const ENTRY: u32 = Layout::ENTRY;
     /// Largest frequency that counts as never executed.
-    pub const RARE: u32 = 1;
+    pub const RARE: u32 = Layout::RARE;
+    /// Largest frequency: 2^20 runs for each call of the function.
+    pub const MAX: u32 = Layout::MAX;
     /// Loops deeper than this count as this deep.
     const MAX_DEPTH: u32 = 6;
 
@@ -58,10 +61,10 @@ impl Frequencies {
             return self.count_entry(func);
         }
         for &block in tree.cfg_postorder() {
-            self.blocks[block.index()] = if is_rare(func, cfg, block) {
-                Frequencies::RARE
-            } else {
-                Frequencies::ENTRY << (3 * loops.block_depth(block).min(Frequencies::MAX_DEPTH))
+            self.blocks[block.index()] = match func.layout.frequency(block) {
+                Some(given) => given,
+                None if is_rare(func, cfg, block) => Frequencies::RARE,
+                None => Frequencies::ENTRY << (3 * loops.block_depth(block).min(Frequencies::MAX_DEPTH)),
             };
         }
         self.count_entry(func);
@@ -106,12 +109,12 @@ impl Frequencies {
     }
 }
 
+/// Returns `true` if a block without a given frequency is assumed to run hardly ever.
 fn is_rare(func: &Function, cfg: &ControlFlowGraph, block: Block) -> bool {
     let last = cfg.terminator(block);
     let is_exceptional = |pred: &Predecessor| (pred.edge as usize) < func.dfg.num_handlers(pred.inst);
     let preds = || cfg.preds(block);
-    func.layout.is_cold(block)
-        || last.is_some_and(|last| func.dfg.opcode(last) == Opcode::Trap)
+    last.is_some_and(|last| func.dfg.opcode(last) == Opcode::Trap)
         || func.dfg.has_exception_tables() && !preds().is_empty() && preds().iter().all(is_exceptional)
 }
 
@@ -134,6 +137,37 @@ mod tests {
         let edge = |edge| frequencies.edge(&cfg, Block::new(1), edge);
         assert_eq!((edge(0), edge(1), edge(2)), (7280, 910, 1));
     }
+
+    #[test]
+    fn given_frequencies_replace_estimates() {
+        let mut func = function_of_edges(&[&[1], &[2, 3], &[1], &[]]);
+        func.set_block_frequency(Block::new(1), 101.0);
+        func.set_block_frequency(Block::new(2), 100.0);
+        func.set_block_frequency(Block::new(0), 5.0);
+        let cfg = ControlFlowGraph::new(&func);
+        let tree = DominatorTree::new(&func, &cfg);
+        let loops = LoopForest::new(&func, &cfg, &tree);
+        let frequencies = Frequencies::new(&func, &cfg, &tree, &loops);
+        let blocks: Vec<u32> = (0..4).map(|b| frequencies.block(Block::new(b)) / 1024).collect();
+        assert_eq!(blocks, [1, 101, 100, 1]);
+        assert_eq!([0, 1].map(|edge| frequencies.edge(&cfg, Block::new(1), edge) / 1024), [100, 1]);
+    }
+
+    #[test]
+    fn frequencies_are_rounded_to_the_range() {
+        let mut func = function_of_edges(&[&[1], &[]]);
+        let block = Block::new(1);
+        let mut given = |runs| {
+            func.set_block_frequency(block, runs);
+            (func.layout.frequency(block), func.layout.is_cold(block))
+        };
+        assert_eq!(given(0.25), (Some(256), false));
+        for runs in [0.0, 0.001, -1.0, f64::NAN] {
+            assert_eq!(given(runs), (Some(Frequencies::RARE), true));
+        }
+        assert_eq!(given(f64::INFINITY), (Some(Frequencies::MAX), false));
+    }
+
     #[test]
     fn exceptions_are_rare() {
         use crate::exception_table::ExceptionItem;

@@ -210,6 +210,15 @@ impl Function {
         *grown(&mut self.srclocs, inst) = srcloc;
     }
 
+    /// Sets the frequency of a block: how often it runs, on average, for each call of the function. Register allocation, the
+    /// placement of code, inlining and if-conversion use it instead of an estimate. A wrong frequency costs
+    /// time, and never changes a result. Blocks without one are estimated. The entry block has the frequency 1, whatever is given.
+    /// A frequency below 1/512 makes the block cold, which the entry block must not be. The text has no other frequencies.
+    pub fn set_block_frequency(&mut self, block: Block, runs: f64) {
+        // The conversion rounds numbers out of range to the nearest integer, and NaN to 0.
+        self.layout.set_frequency(block, (runs * f64::from(Layout::ENTRY)) as u32);
+    }
+
     /// Returns the vector type of values that have a dynamic type.
     pub fn dynamic_type(&self, ty: DynamicType) -> Option<Type> {
         self.dynamic_types.get(ty)?.base.vector_to_dynamic()

@@ -6,6 +6,7 @@
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use std::num::NonZeroU32;
 
 use crate::entities::{Block, Inst, grown};
 use kingpost_meter::heap_bytes;
@@ -16,8 +17,8 @@ struct BlockNode {
     next: PackedOption<Block>,
     first: PackedOption<Inst>,
     last: PackedOption<Inst>,
-    inserted: bool,
-    cold: bool,
+    /// Frequency that the client has given.
+    frequency: Option<NonZeroU32>,
 }
 
 #[derive(Copy, Clone, Default, Hash, Debug)]
@@ -48,6 +49,13 @@ pub struct Layout {
 heap_bytes!(Layout { blocks, insts } without { first, last });
 
 impl Layout {
+    /// Frequency of the entry block, which runs once for each call of the function.
+    pub const ENTRY: u32 = 1 << 10;
+    /// Largest frequency of cold blocks.
+    pub const RARE: u32 = 1;
+    /// Largest frequency: 2^20 runs for each call of the function.
+    pub const MAX: u32 = Layout::ENTRY << 20;
+
     /// Removes everything from the layout and keeps the memory.
     pub fn clear(&mut self) {
         self.blocks.clear();
@@ -69,7 +77,7 @@ impl Layout {
 
     /// Returns `true` if the block is in the layout.
     pub fn is_block_inserted(&self, block: Block) -> bool {
-        self.blocks[block].inserted
+        self.blocks[block].prev.is_some() || self.first == block.into()
     }
 
     /// Appends a block that is not in the layout.
@@ -97,7 +105,6 @@ impl Layout {
         let node = grown(&mut self.blocks, block);
         node.prev = prev.into();
         node.next = next.into();
-        node.inserted = true;
         match prev {
             Some(prev) => self.blocks[prev].next = block.into(),
             None => self.first = block.into(),
@@ -111,7 +118,7 @@ impl Layout {
     /// Removes an empty block from the layout.
     pub fn remove_block(&mut self, block: Block) {
         debug_assert!(self.blocks[block].first.is_none(), "{block} still has instructions");
-        let BlockNode { prev, next, cold, .. } = self.blocks[block];
+        let BlockNode { prev, next, frequency, .. } = self.blocks[block];
         match prev.expand() {
             Some(prev) => self.blocks[prev].next = next,
             None => self.first = next,
@@ -120,7 +127,7 @@ impl Layout {
             Some(next) => self.blocks[next].prev = prev,
             None => self.last = prev,
         }
-        self.blocks[block] = BlockNode { cold, ..BlockNode::default() };
+        self.blocks[block] = BlockNode { frequency, ..BlockNode::default() };
     }
 
     /// Returns the block after `block`.
@@ -141,12 +148,24 @@ impl Layout {
 
     /// Returns `true` if the block is rarely executed.
     pub fn is_cold(&self, block: Block) -> bool {
-        self.blocks[block].cold
+        self.frequency(block).is_some_and(|frequency| frequency <= Layout::RARE)
     }
 
-    /// Records that the block is rarely executed.
+    /// Records that the block is rarely executed, whatever frequency it was given.
     pub fn set_cold(&mut self, block: Block) {
-        self.blocks[block].cold = true;
+        self.set_frequency(block, Layout::RARE);
+    }
+
+    /// Returns the frequency that the block was given, in the unit of [`Layout::ENTRY`].
+    pub fn frequency(&self, block: Block) -> Option<u32> {
+        self.blocks[block].frequency.map(NonZeroU32::get)
+    }
+
+    /// Sets the frequency of a block, from [`Layout::RARE`], which means that it is cold, to [`Layout::MAX`]. Other frequencies
+    /// are rounded to one of these.
+    pub fn set_frequency(&mut self, block: Block, frequency: u32) {
+        let frequency = frequency.clamp(Layout::RARE, Layout::MAX);
+        self.blocks[block].frequency = NonZeroU32::new(frequency);
     }
 
     /// Returns the first instruction of a block.

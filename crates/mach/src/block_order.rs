@@ -61,6 +61,8 @@ struct Placement {
 pub struct BlockOrder {
     blocks: Vec<MachineBlock>,
     freqs: Vec<Freq>,
+    /// Whether each machine block is placed after all other blocks.
+    cold: Vec<bool>,
     rpo: Vec<IrBlock>,
     /// Data by block of the function.
     placements: Vec<Placement>,
@@ -74,7 +76,7 @@ pub struct BlockOrder {
     lists: LoopLists,
 }
 
-heap_bytes!(BlockOrder { blocks, freqs, rpo, placements, targets, same_as, chain, lists });
+heap_bytes!(BlockOrder { blocks, freqs, cold, rpo, placements, targets, same_as, chain, lists });
 
 /// Blocks and inner loops of each loop, in order, as linked lists.
 #[derive(Default, Debug)]
@@ -135,6 +137,8 @@ impl LoopLists {
 }
 
 const NONE: u32 = u32::MAX;
+/// A block that runs less than once for this number of iterations of its loop, as the client says, is cold.
+const SELDOM: u32 = 64;
 /// Number of unequal destinations of one target that are compared before an edge counts as new.
 const MAX_COMPARED: usize = 8;
 
@@ -143,6 +147,7 @@ impl BlockOrder {
     pub(crate) fn release(&mut self) {
         release(&mut self.blocks);
         release(&mut self.freqs);
+        release(&mut self.cold);
         release(&mut self.rpo);
         release(&mut self.placements);
         release(&mut self.targets);
@@ -174,6 +179,7 @@ impl BlockOrder {
     fn clear(&mut self, num_blocks: usize) {
         self.blocks.clear();
         self.freqs.clear();
+        self.cold.clear();
         self.rpo.clear();
         self.targets.clear();
         self.same_as.clear();
@@ -243,6 +249,7 @@ impl BlockOrder {
             self.placements[block.index()].block = Block::new(self.blocks.len()).into();
             self.blocks.push(MachineBlock::Ir(block));
             self.freqs.push(scale(analyses.frequencies.block(block)));
+            self.cold.push(i > 0 && is_cold(func, analyses, block));
             let count = analyses.cfg.succs(block).len();
             if count >= 2 && self.branches(block, count) {
                 self.place_edges(func, analyses, block);
@@ -275,6 +282,8 @@ impl BlockOrder {
                 freq.0 = (freq.0 + edge_freq(analyses, block, k).0).min(Freq::MAX.0);
             }
         }
+        let edges = &self.freqs[self.cold.len()..];
+        self.cold.extend(edges.iter().map(|&freq| freq <= scale(Frequencies::RARE)));
     }
 
     /// Fills in the targets of edges without a block, and of edges that are equal to another one.
@@ -306,7 +315,7 @@ impl BlockOrder {
     /// Returns `true` if a machine block runs so rarely that it should be placed after all hot blocks. The entry is
     /// never cold.
     pub fn is_cold(&self, block: Block) -> bool {
-        block.index() > 0 && self.freqs[block.index()] <= scale(Frequencies::RARE)
+        self.cold[block.index()]
     }
 
     /// Returns the reachable blocks of the function in order.
@@ -341,6 +350,17 @@ impl BlockOrder {
         let edges = self.same_as(block, dests).iter().zip(self.targets(block, dests));
         edges.enumerate().filter(|&(k, (&same, _))| same == k as u32).map(|(_, (_, &to))| to)
     }
+}
+
+/// Returns `true` if a block runs hardly ever, or if the client says that it runs hardly ever for each iteration of its loop.
+fn is_cold(func: &Function, analyses: &Analyses, block: IrBlock) -> bool {
+    let frequency = analyses.frequencies.block(block);
+    let is_seldom = || {
+        let header = analyses.loops.innermost_loop(block).map(|inner| analyses.loops.header(inner));
+        let around = header.map_or(Frequencies::ENTRY, |header| analyses.frequencies.block(header));
+        frequency < around / SELDOM
+    };
+    frequency <= Frequencies::RARE || func.layout.frequency(block).is_some() && is_seldom()
 }
 
 /// Returns the indices of `dests` destinations from `first` on.

@@ -19,6 +19,7 @@
 //! them are tried once more after it.
 
 use kingpost_ir::cfg::ControlFlowGraph;
+use kingpost_ir::frequencies::Frequencies;
 use kingpost_ir::{Block, BlockArg, BlockCall, Function, Inst, InstData, Opcode, Type};
 use smallvec::SmallVec;
 
@@ -32,6 +33,8 @@ const MAX_COST: usize = 3;
 const MAX_SELECTS: usize = 2;
 /// Maximum number of instructions of an arm, including free ones.
 const MAX_INSTS: usize = 12;
+/// Branches remain that lead to an arm less than once in this number of times, as the client says.
+const SELDOM: u32 = 32;
 
 /// Path from a branch to the block where both arms meet.
 #[derive(Clone, Copy)]
@@ -135,7 +138,7 @@ impl SimplifyCfg {
             return None;
         }
         let jump = func.layout.last_inst(block).filter(|&last| func.dfg.opcode(last) == Opcode::Jump)?;
-        if self.is_named(block) || func.layout.is_cold(block) || !func.dfg.block_params(block).is_empty() {
+        if self.is_named(block) || is_seldom(func, from, block) || !func.dfg.block_params(block).is_empty() {
             return None;
         }
         let mut cost = 0;
@@ -150,6 +153,13 @@ impl SimplifyCfg {
         }
         None
     }
+}
+
+/// Returns `true` if a branch from `from` hardly ever leads to `block`, so that it is well predicted.
+fn is_seldom(func: &Function, from: Block, block: Block) -> bool {
+    let frequency = |block| func.layout.frequency(block);
+    let is_below = |own| frequency(from).is_some_and(|from| own < from / SELDOM);
+    frequency(block).is_some_and(|own| own <= Frequencies::RARE || is_below(own))
 }
 
 /// Returns the cost of an instruction whose result is not needed. `None` if it must not be executed or is too

@@ -162,9 +162,12 @@ impl SimplifyCfg {
             }
             while let Some((jump, next)) = self.follower(func, entry, block) {
                 func.layout.remove_inst(jump);
-                // The entry block cannot be cold.
-                if block != entry && func.layout.is_cold(next) {
-                    func.layout.set_cold(block);
+                // The frequency of the entry block is known.
+                if block != entry
+                    && let Some(frequency) = func.layout.frequency(next)
+                {
+                    let own = func.layout.frequency(block).unwrap_or(frequency);
+                    func.layout.set_frequency(block, own.min(frequency));
                 }
                 func.layout.append_insts_of(block, next);
                 self.cfg.merge(block, next);

@@ -117,3 +117,41 @@ fn the_interpreter_agrees_on_inlined_programs() {
         assert!(opcodes.contains_key(&opcode), "no {opcode}");
     }
 }
+
+/// Checks that the blocks of a body have their frequencies times the frequency of the call, and that cold code stays cold.
+#[test]
+fn frequencies_of_bodies_are_scaled() {
+    const TEXT: &str = "
+function %f(i32) -> i32 system_v {
+    fn0 = %g(i32) -> i32 system_v
+block0(v0: i32):
+    jump block1
+block1:
+    v1 = call fn0(v0)
+    return v1
+}
+function %g(i32) -> i32 system_v {
+block0(v0: i32):
+    brif v0, block1, block2
+block1:
+    return v0
+block2 cold:
+    return v0
+}";
+    let scaled = |runs: Option<f64>| {
+        let [mut caller, mut callee] =
+            <[Function; 2]>::try_from(kingpost_reader::parse_functions(TEXT).unwrap()).unwrap();
+        if let (Some(runs), Some(block)) = (runs, caller.layout.last_block()) {
+            caller.set_block_frequency(block, runs);
+        }
+        let used = callee.layout.blocks().nth(1).unwrap();
+        callee.set_block_frequency(used, 0.5);
+        let (refusals, opcodes) = (&mut BTreeMap::new(), &mut BTreeMap::new());
+        assert_eq!(inline_calls(&mut caller, &mut ByName { bodies: &[callee], refusals, opcodes }), 1);
+        let frequencies = caller.layout.blocks().map(|block| caller.layout.frequency(block)).collect::<Vec<_>>();
+        frequencies
+    };
+    assert_eq!(scaled(None), [None, None, None, None, Some(1), None]);
+    assert_eq!(scaled(Some(4.0)), [None, Some(4096), Some(4096), Some(2048), Some(1), Some(4096)]);
+    assert_eq!(scaled(Some(0.0)), [None, Some(1), Some(1), Some(1), Some(1), Some(1)]);
+}

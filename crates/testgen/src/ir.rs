@@ -24,12 +24,14 @@
 //! | `control.rs` | branches, loops, calls, returns |
 //! | `cycles.rs` | cycles that have several entries or never end |
 //! | `exceptions.rs` | calls with handlers, and the throwing function |
+//! | `frequencies.rs` | frequencies of blocks |
 //! | `shrink.rs` | shrinks a failing program |
 
 mod control;
 mod cycles;
 mod edge_values;
 mod exceptions;
+mod frequencies;
 mod memory;
 mod plan;
 mod region;
@@ -85,6 +87,14 @@ pub fn generate_vectors(seed: u64) -> Program {
 /// Returns the program of a seed that mostly accesses a few places of memory, with and without alias regions.
 pub fn generate_accesses(seed: u64) -> Program {
     generate_by(TypeSet::Memory, &mut Rng::new(seed))
+}
+
+/// Returns the program of a seed, whose blocks have frequencies that are mostly wrong.
+pub fn generate_with_frequencies(seed: u64) -> Program {
+    let mut program = generate(seed);
+    let rng = &mut Rng::new(seed);
+    program.functions.iter_mut().for_each(|function| frequencies::give(function, rng));
+    program
 }
 
 fn generate_by(type_set: TypeSet, rng: &mut Rng) -> Program {

@@ -177,6 +177,11 @@ impl<'f> FunctionBuilder<'f> {
         self.func.layout.set_cold(block);
     }
 
+    /// Sets the frequency of a block, for example from a profile; see [`Function::set_block_frequency`].
+    pub fn set_block_frequency(&mut self, block: Block, runs: f64) {
+        self.func.set_block_frequency(block, runs);
+    }
+
     /// Returns `true` if no code reaches the current block: it is sealed, has no predecessors, and is not the entry.
     /// A front end can skip statements there.
     pub fn is_unreachable(&self) -> bool {

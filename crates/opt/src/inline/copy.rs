@@ -6,6 +6,7 @@ use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::cfg::ControlFlowGraph;
 use kingpost_ir::dominators::DominatorTree;
 use kingpost_ir::exception_table::ExceptionItem;
+use kingpost_ir::frequencies::Frequencies;
 use kingpost_ir::function::{DebugTag, SourceLoc, UserStackMapEntry};
 use kingpost_ir::instruction::BlockArgKind;
 use kingpost_ir::{Block, BlockArg, BlockCall, ExceptionTable, Function, Inst, InstData, InstView, Opcode, Value};
@@ -46,7 +47,8 @@ pub(super) struct Copy<'a> {
     /// Debug tags of the call, which precede the tags of the callee's instructions.
     tags: SmallVec<[DebugTag; 4]>,
     location: SourceLoc,
-    is_cold: bool,
+    /// Frequency that the client has given to the block of the call.
+    frequency: Option<u32>,
 }
 
 impl<'a> Copy<'a> {
@@ -70,7 +72,7 @@ impl<'a> Copy<'a> {
             stack_map: func.stack_maps.remove(&call).unwrap_or_default(),
             tags: func.debug_tags.remove(&call).unwrap_or_default(),
             location: func.srcloc(call),
-            is_cold: func.layout.is_cold(block),
+            frequency: func.layout.frequency(block),
             func,
             callee,
         }
@@ -99,8 +101,8 @@ impl<'a> Copy<'a> {
         let next = self.func.layout.next_inst(self.call).expect("a call does not end its block");
         self.func.layout.insert_block_after(after, block);
         self.func.layout.split_block(after, next);
-        if self.is_cold {
-            self.func.layout.set_cold(after);
+        if let Some(frequency) = self.frequency {
+            self.func.layout.set_frequency(after, frequency);
         }
         let dfg = &mut self.func.dfg;
         let results: SmallVec<[Value; 4]> = SmallVec::from_slice(dfg.inst_results(self.call));
@@ -118,8 +120,8 @@ impl<'a> Copy<'a> {
             let to = self.func.dfg.make_block();
             self.blocks[from] = to.into();
             self.func.layout.insert_block_after(to, last);
-            if self.is_cold || self.callee.layout.is_cold(from) {
-                self.func.layout.set_cold(to);
+            if let Some(frequency) = self.frequency_of(from) {
+                self.func.layout.set_frequency(to, frequency);
             }
             for &param in self.callee.dfg.block_params(from) {
                 let copied = self.func.dfg.append_block_param(to, self.callee.dfg.value_type(param));
@@ -129,6 +131,21 @@ impl<'a> Copy<'a> {
             last = to;
         }
         Inlined { first: first.expect("the entry block is reachable"), last }
+    }
+
+    /// Returns the frequency of the copy of a block, unless it is to be estimated. Cold blocks, and blocks of a cold call, are
+    /// cold.
+    fn frequency_of(&self, from: Block) -> Option<u32> {
+        let own = match self.callee.layout.entry_block() == Some(from) {
+            true => Some(Frequencies::ENTRY),
+            false => self.callee.layout.frequency(from),
+        };
+        let is_cold = |frequency: &Option<u32>| frequency.is_some_and(|frequency| frequency <= Frequencies::RARE);
+        if let Some(cold) = [own, self.frequency].into_iter().find(is_cold) {
+            return cold;
+        }
+        let scaled = u64::from(own?) * u64::from(self.frequency?) / u64::from(Frequencies::ENTRY);
+        Some(scaled.min(Frequencies::MAX.into()) as u32)
     }
 
     /// Replaces the call by a jump to the copy of the entry block.
