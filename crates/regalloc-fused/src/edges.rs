@@ -23,6 +23,9 @@ use kingpost_regalloc_common::preference::{self, Masks, Reg, regs};
 /// Factor by which a successor runs less often than the block if it gets fills instead of registers.
 const RARE: u64 = 8;
 
+/// Number of registers that stay free for the code of a loop when a value that is read only after the loop becomes resident.
+const FOR_LOOP: u32 = 4;
+
 /// Ends of blocks.
 impl Fused {
     /// Starts a block, whose end the walk has reached.
@@ -323,8 +326,9 @@ impl Fused {
 
     /// Puts the values that a successor expects into its registers at the end of the block, if these are free.
     /// Values that the surrounding loop has in memory are filled on colder paths and after the loop. A value may
-    /// become resident only if `room` registers of each class stay free: it cannot make room for the branch,
-    /// because blocks below it in the loop do not restore it.
+    /// become resident only if `room` registers of each class, and some for the loop's code, stay free: it cannot
+    /// make room for the branch, because blocks below it in the loop do not restore it, and blocks above it would
+    /// fill it again after each use of its register.
     fn inherit_head(
         &mut self,
         lower: &mut LowerCtx<'_>,
@@ -348,7 +352,8 @@ impl Fused {
             if self.loops.is_from_outside(value.block) {
                 // The value may be in the register if that costs nothing in the loop.
                 let is_untouched = self.loops.touched(&self.state.recent)[class] & reg.bit() == 0;
-                if !(is_untouched && self.state.is_free(reg) && self.free(class).count_ones() > room[class]) {
+                if !(is_untouched && self.state.is_free(reg) && self.free(class).count_ones() > room[class] + FOR_LOOP)
+                {
                     continue;
                 }
             }
