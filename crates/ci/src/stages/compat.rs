@@ -83,7 +83,8 @@ pub(crate) fn fetch(session: &mut Session, folder: &Path) -> Result<bool> {
     fetch_version(session, &[], folder)
 }
 
-/// Does the same with the packages for a version of Cranelift.
+/// Makes the packages for a version of Cranelift, and fetches what the package in `folder` depends on. Returns `false` if there is no
+/// network, which is an error in CI.
 pub(crate) fn fetch_version(session: &mut Session, version: &[&str], folder: &Path) -> Result<bool> {
     match prepare_version(session, version).and_then(|()| session.run(&mut in_folder(cargo(&["fetch"]), folder))) {
         Ok(_) => Ok(true),

@@ -50,7 +50,7 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// Does the same on AArch64, by an emulator: with each allocator, and with the first one at all levels and on fewer generated modules.
+/// Runs the same programs and tests on AArch64, by an emulator. Only the first allocator has all levels and generated modules.
 pub(crate) fn on_aarch64(session: &mut Session) -> Result<()> {
     let folder = session.root.join("cranelift-compat").join(CLIENT);
     if !emulated::is_available(session, "WebAssembly on AArch64")? || !fetch(session, &folder)? {
