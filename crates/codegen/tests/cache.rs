@@ -73,7 +73,7 @@ fn sample() -> Vec<Function> {
         has_keys || is_patchable || !func.stack_maps.is_empty() || !func.debug_tags.is_empty()
     };
     // The only functions with handlers; they are few, but more than the functions with rare tables.
-    let has_handlers = |index: usize, func: &Function| func.dfg.has_exception_tables() && index % 4 == 0;
+    let has_handlers = |index: usize, func: &Function| func.dfg.has_exception_tables() && index.is_multiple_of(4);
     let is_taken =
         |&(index, ref func): &(usize, Function)| index % SAMPLE == 0 || is_rare(func) || has_handlers(index, func);
     let funcs = funcs.enumerate().filter(is_taken).map(|(_, func)| func);

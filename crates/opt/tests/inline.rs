@@ -148,8 +148,8 @@ block2 cold:
         callee.set_block_frequency(used, 0.5);
         let (refusals, opcodes) = (&mut BTreeMap::new(), &mut BTreeMap::new());
         assert_eq!(inline_calls(&mut caller, &mut ByName { bodies: &[callee], refusals, opcodes }), 1);
-        let frequencies = caller.layout.blocks().map(|block| caller.layout.frequency(block)).collect::<Vec<_>>();
-        frequencies
+        let blocks: Vec<_> = caller.layout.blocks().collect();
+        blocks.into_iter().map(|block| caller.layout.frequency(block)).collect::<Vec<_>>()
     };
     assert_eq!(scaled(None), [None, None, None, None, Some(1), None]);
     assert_eq!(scaled(Some(4.0)), [None, Some(4096), Some(4096), Some(2048), Some(1), Some(4096)]);
