@@ -73,7 +73,8 @@ impl Default for ObjectOptions {
 /// Writes all functions and data objects as a single relocatable object, in the format of the target.
 ///
 /// # Errors
-/// If the target has no supported format, if the format does not support something that the module has, if a name is defined twice, or if different names are one symbol.
+/// If the target has no supported format, if the format does not support something that the module has, if a name is
+/// defined twice, or if different names are one symbol.
 pub fn write(
     triple: &Triple,
     module: &ModuleBuffer,

@@ -1,9 +1,12 @@
 //! Execution frequencies of blocks and edges.
 //!
-//! The frequency of a block is what the client has given, [`crate::Function::set_block_frequency`], or else an estimate. A block is assumed to run eight times as often as the code around its innermost loop, up to a cap. Cold blocks,
-//! blocks that end in a trap and blocks that only exceptions reach are assumed to run hardly ever. The outgoing edges
-//! of a block share its frequency in proportion to the weights of their destinations; an exception edge gets almost
-//! none. Frequencies are integers in units of 1/1024 of the function's entry. The cost is linear in blocks and edges.
+//! The frequency of a block is what the client has given, [`crate::Function::set_block_frequency`], or else an
+//! estimate. A block is assumed to run eight times as often as the code around its innermost loop, up to a cap. Cold
+//! blocks, blocks that end in a trap and blocks that only exceptions reach are assumed to run hardly ever. The outgoing
+//! edges of a block share its frequency in proportion to the weights of their destinations; an exception edge gets
+//! almost none. Frequencies are integers in units of 1/1024 of the function's entry. The cost is linear in blocks and
+//! edges.
+//!
 //! The estimate needs the control-flow graph, the dominator tree and the loops.
 
 use cranelift_entity::EntityRef;

@@ -120,8 +120,9 @@ impl Context {
     ///
     /// # Errors
     /// [`CodegenError::Verifier`](crate::CodegenError::Verifier) if the function breaks rules and the setting
-    /// `enable_verifier` is on. [`CodegenError::Unsupported`](crate::CodegenError::Unsupported) with opcode, type and target if we have no code for it, with a target, setting or
-    /// CPU flag that we do not support, or with a report if the checker rejects an allocation. Errors of limits.
+    /// `enable_verifier` is on. [`CodegenError::Unsupported`](crate::CodegenError::Unsupported) with opcode, type and
+    /// target if we have no code for it, with a target, setting or CPU flag that we do not support, or with a report if
+    /// the checker rejects an allocation. Errors of limits.
     pub fn compile(&mut self, isa: &dyn TargetIsa, ctrl_plane: &mut ControlPlane) -> CompileResult<'_, &CompiledCode> {
         let compiled = self.compile_by_selected(isa, ctrl_plane);
         self.set_compiled(compiled)
