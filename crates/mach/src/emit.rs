@@ -141,7 +141,7 @@ impl Emitter {
                 incoming_bytes: frame.incoming_bytes as u32,
                 body_offset: frame.below_frame_pointer() as u32,
                 checks_limit: frame.checked_limit().is_some(),
-                slots_offset: if code.slots_bytes > 0 { frame.user_slot_offset(0) } else { 0 },
+                slots_offset: frame.user_slot_offset(0),
             },
             guards: isa.guards(),
         };

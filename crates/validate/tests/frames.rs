@@ -45,6 +45,17 @@ fn pointers_of_the_frame_are_proved() {
     }
 }
 
+/// Passes the address of a slot without bytes, whose offset is in the table of the frame like that of others.
+#[test]
+fn slots_without_bytes_have_an_offset() {
+    for target in TARGETS {
+        for allocator in allocators() {
+            let compiler = compiler(target, allocator, OptLevel::None);
+            assert_eq!(verdict(&compiler, "%empty_slot", |_| {}), Verdict::Proved, "{target} {allocator}");
+        }
+    }
+}
+
 #[test]
 fn tables_must_agree_with_the_pointers() {
     for target in TARGETS {
