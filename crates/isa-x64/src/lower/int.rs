@@ -128,7 +128,7 @@ pub(super) fn operate(
 }
 
 /// Returns `true` if the operands of `alu` may be exchanged.
-fn commutes(alu: Alu) -> bool {
+pub(super) fn commutes(alu: Alu) -> bool {
     rows::ROWS[usize::from(alu.rr.of(64).0)].commutes
 }
 

@@ -12,6 +12,7 @@ kingpost_mach::tiles! {
     FOLDED_LITERAL = "folded_literal" "op x, (f32const | f64const)" => "op d, [literal]";
     STORED_LANE = "stored_lane" "store (extractlane x, n), a" => "pextrd [a], x, n";
     STORED_IMMEDIATE = "stored_immediate" "store (iconst c), a" => "mov [a], c";
+    UPDATED_MEMORY = "updated_memory" "store (op (load a), x), a" => "op [a], x";
     TRUTH_OF_LANES = "truth_of_lanes" "brif | select | trapnz (vany_true | vall_true x)" => "ptest x, x; jcc";
     LESSER_FLOAT = "lesser_float" "bitselect (bitcast (fcmp lt | gt x, y)), x, y" => "minps d, x, y";
     ZERO_OR_LANE = "zero_or_lane" "bitselect c, 0, y | bitselect c, x, 0" => "andnps d, c, y | andps d, c, x";
