@@ -5,10 +5,11 @@
 use super::LowerResult;
 use super::condition_codes::int_code;
 use super::cx::Cx;
-use super::vector;
+use super::{tiles, vector};
 use crate::rows;
-use kingpost_ir::condcodes::IntCC;
-use kingpost_ir::{Inst, InstView, Value};
+use kingpost_ir::condcodes::{FloatCC, IntCC};
+use kingpost_ir::types::{F32, F64};
+use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::lower::{Cond, select_on, working_bits};
 use kingpost_mach::{LowerBackend, RowId};
 use kingpost_regalloc::VReg;
@@ -59,9 +60,45 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     select_regs(cx, inst, rows::CMOV_RR.of(working_bits(ty).min(64)))
 }
 
-/// Lowers `select` of floats and vectors of up to 128 bits.
+/// Lowers `select` of floats and vectors of up to 128 bits: `minss` or `maxss` if that chooses, a branch otherwise.
 pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
-    select_regs(cx, inst, rows::SELECT_F)
+    let Some((row, operands)) = extreme(cx, inst) else { return select_regs(cx, inst, rows::SELECT_F) };
+    cx.count_tile(tiles::LESSER_SCALAR);
+    let value = cx.first_result(inst);
+    let (def, [x, y]) = (cx.result(value), operands.map(|operand| cx.use_reg(operand)));
+    cx.emit(row, &[def, x, y]);
+    Ok(())
+}
+
+/// Returns the instruction and its operands for a `select` between the operands of the comparison that it tests, if the
+/// choice is their minimum or maximum.
+///
+/// `mins x, y` is `x` if `x` is less than `y`, and `y` otherwise: also if they are zeros of different signs, or one is a NaN
+/// (SDM volume 2B, "MINSS"). `maxs x, y` is `x` if `x` is greater.
+fn extreme(cx: &Cx<'_, '_>, inst: Inst) -> Option<(RowId, [Value; 2])> {
+    let [c, x, y] = cx.args(inst);
+    if !matches!(cx.ty(x), F32 | F64) {
+        return None;
+    }
+    let test = cx.truth_test(c, |value| cx.is_comparison(value));
+    let (cond, [p, q]) = cx.func.dfg.fcmp_parts(cx.def_as(test.value, Opcode::Fcmp)?);
+    let (less, greater, is_complement) = match cond {
+        FloatCC::LessThan => (p, q, false),
+        FloatCC::GreaterThan => (q, p, false),
+        FloatCC::UnorderedOrGreaterThanOrEqual => (p, q, true),
+        FloatCC::UnorderedOrLessThanOrEqual => (q, p, true),
+        _ => return None,
+    };
+    // `x` is chosen if `less` is less than `greater`.
+    let [x, y] = if test.negated ^ is_complement { [y, x] } else { [x, y] };
+    let bits = cx.ty(x).bits();
+    if [x, y] == [less, greater] {
+        Some((rows::MINS_RR.of(bits), [x, y]))
+    } else if [x, y] == [greater, less] {
+        Some((rows::MAXS_RR.of(bits), [x, y]))
+    } else {
+        None
+    }
 }
 
 /// Lowers `select_spectre_guard` of floats and vectors: by a mask, never by a branch.

@@ -14,6 +14,7 @@ kingpost_mach::tiles! {
     STORED_IMMEDIATE = "stored_immediate" "store (iconst c), a" => "mov [a], c";
     UPDATED_MEMORY = "updated_memory" "store (op (load a), x), a" => "op [a], x";
     TRUTH_OF_LANES = "truth_of_lanes" "brif | select | trapnz (vany_true | vall_true x)" => "ptest x, x; jcc";
+    LESSER_SCALAR = "lesser_scalar" "select (fcmp lt | gt x, y), x, y" => "minsd d, x, y";
     LESSER_FLOAT = "lesser_float" "bitselect (bitcast (fcmp lt | gt x, y)), x, y" => "minps d, x, y";
     ZERO_OR_LANE = "zero_or_lane" "bitselect c, 0, y | bitselect c, x, 0" => "andnps d, c, y | andps d, c, x";
     LANE_SPLAT = "lane_splat" "splat (extractlane x, n)" => "pshufd d, x, n";
