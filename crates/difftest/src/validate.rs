@@ -149,7 +149,7 @@ fn plant(func: &Function, code: &Code<'_>, report: &mut Report) -> Result<(), No
     }
     let hash = code.bytes.iter().fold(0, |hash, &byte| mixed([hash, byte.into(), 0]));
     let bit = (hash % (8 * u64::from(code.end))) as u32;
-    match flips::judge(func, code, bit) {
+    match flips::judge(func, code, bit, flips::ROUNDS) {
         None => {}
         Some(Judgement::Refused | Judgement::SameInstruction | Judgement::SameEffects) => report.faults += 1,
         Some(Judgement::Accepted(what)) => {

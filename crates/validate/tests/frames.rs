@@ -45,7 +45,7 @@ fn pointers_of_the_frame_are_proved() {
     }
 }
 
-/// Passes the address of a slot without bytes, whose offset is in the table of the frame like that of others.
+/// Passes the address of a slot without bytes, which is in the table of the frame, as the addresses of others are.
 #[test]
 fn slots_without_bytes_have_an_offset() {
     for target in TARGETS {

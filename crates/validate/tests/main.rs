@@ -4,7 +4,6 @@ mod atomics;
 mod compiled;
 mod equalities;
 mod exceptions;
-mod faults;
 mod frames;
 mod functions;
 mod limits;

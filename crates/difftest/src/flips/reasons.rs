@@ -1,11 +1,7 @@
-//! Planted faults: every single-bit flip of every instruction of small functions is refused, unless the changed code
-//! means the same. The reasons are in [`reason`].
+//! Reasons for which a changed bit may leave the meaning of an instruction as it was, in the small functions of the tests.
+//! An accepted fault needs one, beside executions that show nothing else: these try few of the states.
 
-use crate::compiled::{TARGETS, compiler};
-use kingpost_codegen::compiled::ModuleBuffer;
-use kingpost_validate::{Code, Machine, Verdict, prove};
-
-const FUNCTIONS: &str = include_str!("functions.clif");
+use kingpost_validate::{Code, Machine};
 
 /// Returns the reason for which flipping a bit of an instruction of AArch64 does not change its meaning here, if there
 /// can be one. Classes of the encoding index: "Data Processing -- Immediate" has 100 in bits 28 to 26, "Data Processing
@@ -42,6 +38,9 @@ fn reason_a64(word: u32, bit: u32) -> Option<&'static str> {
         8 if field(24, 8) == 0x54 && field(0, 4) == 3 => Some("a jump to a jump on the same condition"),
         10..=14 if word == 0x9100_03f1 => Some("a check that leaves out words of the link"),
         9 if word == 0xd282_2e10 => Some("a check that leaves out words of the link"),
+        28 if field(21, 8) == 0b0101_0000 && field(5, 5) == 31 => Some("a sum with zero and a carry that is clear"),
+        9 if field(21, 8) == 0b1101_0110 => Some("another register with an equal value"),
+        14 if field(24, 5) == 0b1_1011 => Some("another register with an equal value"),
         10 | 14 if word == 0xa8c1_7bfd => Some("a return address that is still in its register"),
         _ => None,
     }
@@ -76,6 +75,7 @@ fn reason_x64(code: &[u8], at: usize, bit: u32) -> Option<&'static str> {
         (0xfb, 0xeb) if before(1) == 0x81 => Some("a comparison by a difference that is not read"),
         (0x39, 0x29 | 0x31 | 0x3b) => Some("a comparison of equality by another operation"),
         (0x01, 0x11) => Some("a carry that is clear"),
+        (0x89, 0x09) => Some("a register that is zero, and takes the bits of another"),
         (0x74 | 0x75, 0x76 | 0x77) => Some("a carry that is clear"),
         (0x72, 0x76) => Some("a sum that is zero only with a carry"),
         _ if before(2) == 0x0f && matches!(before(1), 0x90..=0x9f) && matches!(bit, 3..=5) => {
@@ -89,7 +89,7 @@ fn reason_x64(code: &[u8], at: usize, bit: u32) -> Option<&'static str> {
     }
 }
 
-fn reason(code: &Code<'_>, bit: u32) -> Option<&'static str> {
+pub(super) fn reason(code: &Code<'_>, bit: u32) -> Option<&'static str> {
     let at = bit as usize / 8;
     match code.machine {
         Machine::X64 => reason_x64(code.bytes, at, bit % 8),
@@ -99,43 +99,4 @@ fn reason(code: &Code<'_>, bit: u32) -> Option<&'static str> {
             reason_a64(word, bit - 8 * start as u32)
         }
     }
-}
-
-#[test]
-fn flipped_bits_are_refused() {
-    let mut wrong = Vec::new();
-    for target in TARGETS {
-        let compiler = compiler(target, "ssa");
-        let (mut cx, mut refused) = (compiler.context(), 0);
-        for mut func in kingpost_reader::parse_functions(FUNCTIONS).unwrap() {
-            let mut module = ModuleBuffer::default();
-            // Functions that terms do not prove have no code.
-            if compiler.compile(&mut cx, &mut func, &mut module).is_err() {
-                continue;
-            }
-            let view = module.function(0);
-            let code = compiler.code_to_prove(&cx, &func, &view);
-            let unit = if code.machine == Machine::Aarch64 { 4 } else { 1 };
-            for bit in 0..8 * code.end {
-                let byte = bit / 8;
-                let is_relocated =
-                    code.relocations.iter().any(|field| (field.offset / unit * unit..field.offset + 4).contains(&byte));
-                if is_relocated {
-                    continue;
-                }
-                let mut bytes = code.bytes.to_vec();
-                bytes[byte as usize] ^= 1 << (bit % 8);
-                let mutant = Code { bytes: &bytes, ..code.clone() };
-                match prove(&func, &mutant, None).verdict {
-                    Verdict::Proved if reason(&code, bit).is_none() => {
-                        wrong.push(format!("{target} {} byte {byte:#x} bit {}", func.name, bit % 8));
-                    }
-                    Verdict::Proved => {}
-                    _ => refused += 1,
-                }
-            }
-        }
-        assert!(refused > 2000, "{target}: {refused} refused");
-    }
-    assert!(wrong.is_empty(), "accepted without a reason:\n{}", wrong.join("\n"));
 }
