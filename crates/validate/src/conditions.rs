@@ -98,21 +98,38 @@ impl Conditions {
                     return true;
                 }
             }
-            let numbers: Vec<Option<(Term, Term)>> = self.known.iter().map(|&fact| determined(terms, fact)).collect();
-            let mut next = Conditions::default();
-            for (number, &fact) in self.known.iter().enumerate() {
-                let others = numbers.iter().enumerate().filter(|&(other, _)| other != number);
-                let others = others.filter_map(|(_, &pair)| pair);
-                let pairs: Vec<(Term, Term)> = others.filter(|&(part, _)| terms.may_contain(fact, part)).collect();
-                let fact = if pairs.is_empty() { fact } else { Substitution::new(pairs).apply(terms, fact) };
-                next.add(terms, fact);
-            }
+            let next = self.reduced(terms);
             if next.known == self.known {
                 return false;
             }
             self = next;
         }
         false
+    }
+
+    /// Returns the conditions, each with the parts replaced that the others determine. Together, they hold for the same
+    /// models.
+    pub(crate) fn reduced(&self, terms: &mut Terms) -> Conditions {
+        let mut pairs: Vec<(usize, Term, Term)> = Vec::new();
+        for (number, &fact) in self.known.iter().enumerate() {
+            let (inner, holds) = match terms.node(fact) {
+                Node::Unary(Op::Not, inner) => (inner, false),
+                _ => (fact, true),
+            };
+            if terms.value(inner).is_none() {
+                pairs.push((number, inner, terms.bool(holds)));
+            }
+            pairs.extend(determined(terms, fact).map(|(part, value)| (number, part, value)));
+        }
+        let mut reduced = Conditions::default();
+        for (number, &fact) in self.known.iter().enumerate() {
+            let is_part = |&&(other, part, _): &&(usize, Term, Term)| other != number && terms.may_contain(fact, part);
+            let pairs: Vec<(Term, Term)> =
+                pairs.iter().filter(is_part).map(|&(_, part, value)| (part, value)).collect();
+            let fact = if pairs.is_empty() { fact } else { Substitution::new(pairs).apply(terms, fact) };
+            reduced.add(terms, fact);
+        }
+        reduced
     }
 
     /// Decides a comparison with a constant by the known comparisons of the same term with constants.

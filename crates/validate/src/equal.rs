@@ -36,6 +36,8 @@ pub(crate) struct Judge<'a> {
     /// The solver for obligations that terms do not decide, and its limit of processor time for one.
     pub(crate) solver: Option<(&'a mut Solver, Duration)>,
     pub(crate) decisions: Decisions,
+    /// Number of searches bit by bit, which cost far more than terms and models.
+    pub(crate) searches: u64,
 }
 
 /// Maximum number of conflicts of a search bit by bit.
@@ -93,6 +95,10 @@ impl Judge<'_> {
         if let Some(model) = random_model(terms, query) {
             return Decision::Fails(Box::new(model));
         }
+        self.searches += 1;
+        let reduced = under.reduced(terms);
+        let assumptions = terms.all(reduced.known.iter().copied());
+        let query = terms.and(assumptions, not);
         match search(terms, query, MAX_CONFLICTS) {
             Answer::Unsat => {
                 self.decisions.by_search += 1;
@@ -206,23 +212,43 @@ fn random_model(terms: &Terms, query: Term) -> Option<Model> {
     })
 }
 
-/// Returns the values of terms under a few random models of conditions, or under any models if none of a few is one of
-/// the conditions.
-pub(crate) fn samples(terms: &Terms, roots: &[Term], conditions: &[Term]) -> Vec<Vec<Value>> {
-    let all = [roots, conditions].concat();
+/// Values of terms under a few models.
+pub(crate) struct Samples {
+    /// The values of each model, in the order of the terms.
+    pub(crate) models: Vec<Vec<Value>>,
+    /// Whether the conditions hold for all models.
+    pub(crate) are_inside: bool,
+}
+
+/// Returns the values of terms under a few random models of conditions. If none of a few is one of the conditions, a model
+/// of them is searched for, and the other variables are random. Without one, the models are any.
+pub(crate) fn samples(terms: &mut Terms, roots: &[Term], conditions: &[Term]) -> Samples {
+    let assumptions = terms.all(conditions.iter().copied());
+    let all = [roots, &[assumptions]].concat();
     let mut random = Random::of(terms, &all);
     let mut evaluator = Evaluator::prepare(terms, &all);
+    let values = |evaluator: &Evaluator| roots.iter().map(|&root| evaluator.value(root)).collect::<Vec<Value>>();
     let (mut inside, mut others) = (Vec::new(), Vec::new());
     for round in 0..MODELS {
         evaluator.evaluate_by(|_, sort| random.value(sort, round));
-        let holds = conditions.iter().all(|&condition| evaluator.value(condition).is_true());
-        let samples = if holds { &mut inside } else { &mut others };
-        samples.push(roots.iter().map(|&root| evaluator.value(root)).collect());
+        let models = if evaluator.value(assumptions).is_true() { &mut inside } else { &mut others };
+        models.push(values(&evaluator));
         if inside.len() == SAMPLES {
             break;
         }
     }
-    if inside.is_empty() { others } else { inside }
+    if inside.is_empty()
+        && let Answer::Sat(model) = search(terms, assumptions, MAX_CONFLICTS)
+    {
+        for round in 0..SAMPLES as u64 {
+            evaluator.evaluate_by(|name, sort| model.get(name).unwrap_or_else(|| random.value(sort, round)));
+            if evaluator.value(assumptions).is_true() {
+                inside.push(values(&evaluator));
+            }
+        }
+    }
+    let are_inside = !inside.is_empty();
+    Samples { models: if are_inside { inside } else { others }, are_inside }
 }
 
 /// Returns a number that is random in most rounds, and small or extreme in some.

@@ -6,37 +6,54 @@
 //! ```
 //!
 //! The first path to a head proposes the values that terms find in places. If a proof fails, it begins again, and the
-//! first path also proposes values that are in no place by terms, but equal the contents of one under random models,
-//! once that is proved. Cost: one evaluation of all terms for each model, and few proofs, at each head.
+//! first path also proposes values that no term finds, but that equal the contents of a place under models of the
+//! path's conditions, once that is proved. Values that code after the head uses come first, then those from which it may
+//! compute them again: many of the latter are always zero or one, and equal the contents of many places. Cost: one
+//! evaluation of all terms for each model, and a limited number of searches, at each head.
 
+use crate::clif::parts;
 use crate::equal::{Decision, samples};
+use crate::live;
 use crate::path::Path;
 use crate::prove::Proof;
 use crate::relation::{Fact, Needed, Relation, contents};
-use kingpost_smt::{Term, Value};
+use kingpost_ir::Block;
+use kingpost_smt::{Substitution, Term, Value};
 
-/// Maximum number of proofs at a head.
-const MAX_PROOFS: usize = 128;
+/// Maximum number of pairs of a value and a place that are compared at a head.
+const MAX_PROOFS: usize = 2048;
+/// Maximum number of searches bit by bit at a head.
+pub(crate) const MAX_SEARCHES: u64 = 128;
 /// Maximum number of places of a value. Calls overwrite some of them, and a value that is always zero equals the content
 /// of many.
 const MAX_PLACES: usize = 8;
 
 impl Proof<'_, '_> {
-    /// Adds facts about needed values that are in no place by terms. They hold on `path`, which arrives first.
-    pub(crate) fn guess(&mut self, path: &Path, registers: (usize, usize), needed: &[Needed], relation: &mut Relation) {
-        let open: Vec<Needed> = needed
+    /// Adds facts about needed values of a block that terms do not find. They hold on `path`, which arrives first.
+    pub(crate) fn guess(
+        &mut self,
+        path: &Path,
+        registers: (usize, usize),
+        block: Block,
+        needed: &[Needed],
+        relation: &mut Relation,
+    ) {
+        let used = self.used(block);
+        let is_used = |needed: &Needed| used.binary_search(&needed.name).is_ok();
+        let mut open: Vec<Needed> = needed
             .iter()
             .copied()
-            .filter(|needed| self.terms.value(needed.name).is_none() && !relation.has(needed.name))
+            .filter(|needed| self.terms.value(needed.name).is_none() && (is_used(needed) || !relation.has(needed.name)))
             .collect();
         if open.is_empty() {
             return;
         }
+        open.sort_by_key(|needed| !is_used(needed));
         let contents = contents(self.terms, registers, &path.state, &path.frame);
         let mut roots: Vec<Term> = contents.iter().map(|&(_, content)| content).collect();
         roots.extend(open.iter().map(|needed| needed.value));
-        let samples = samples(self.terms, &roots, &path.conditions.known);
-        let mut proofs = 0;
+        let samples = samples(self.terms, &roots, &path.conditions.known).models;
+        let (mut proofs, limit) = (0, self.judge.searches + MAX_SEARCHES);
         for (number, needed) in open.iter().enumerate() {
             let width = self.terms.width(needed.value);
             let mut places = 0;
@@ -44,11 +61,14 @@ impl Proof<'_, '_> {
                 let holds = |sample: &Vec<Value>| {
                     low_bits(sample[at], width) == low_bits(sample[contents.len() + number], width)
                 };
-                if self.terms.width(content) < width || !samples.iter().all(holds) {
+                if self.terms.width(content) < width
+                    || !samples.iter().all(holds)
+                    || relation.has_in(place, needed.name)
+                {
                     continue;
                 }
                 proofs += 1;
-                if proofs > MAX_PROOFS {
+                if proofs > MAX_PROOFS || self.judge.searches >= limit {
                     return;
                 }
                 let low = self.terms.extract(content, 0, width);
@@ -61,6 +81,51 @@ impl Proof<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Returns a filter of the facts of a relation that may hold on `path`, where `substitution` replaces variables by their
+    /// terms on it.
+    pub(crate) fn filter(&mut self, path: &Path, relation: &Relation, substitution: &mut Substitution) -> Filter {
+        let terms = &mut *self.terms;
+        let mut roots = Vec::new();
+        for (place, facts) in &relation.places {
+            let Some(content) = place.content(terms, &path.state, &path.frame) else { continue };
+            for fact in facts {
+                let now = substitution.apply(terms, fact.value);
+                roots.extend([now, terms.extract(content, 0, terms.width(now))]);
+            }
+        }
+        roots.sort_unstable();
+        roots.dedup();
+        let samples = samples(terms, &roots, &path.conditions.known);
+        let models = if samples.are_inside { samples.models } else { Vec::new() };
+        Filter { roots, models }
+    }
+
+    /// Returns the terms of the values that code after the head of a block uses, in ascending order.
+    fn used(&mut self, block: Block) -> Vec<Term> {
+        let (func, meaning) = (self.func, &self.meaning);
+        // Without them, all values are equally useful.
+        let values =
+            self.used.get_or_insert_with(|| live::used(func, &meaning.sources, &meaning.order).unwrap_or_default());
+        let known = values[block].iter().filter_map(|&value| meaning.values[value]);
+        let mut used: Vec<Term> = known.flat_map(|value| parts(self.terms, value)).collect();
+        used.sort_unstable();
+        used
+    }
+}
+
+/// Values of terms under models of the conditions of a path.
+pub(crate) struct Filter {
+    roots: Vec<Term>,
+    models: Vec<Vec<Value>>,
+}
+
+impl Filter {
+    /// Returns `false` if terms differ under a model.
+    pub(crate) fn may_be_equal(&self, a: Term, b: Term) -> bool {
+        let (Ok(a), Ok(b)) = (self.roots.binary_search(&a), self.roots.binary_search(&b)) else { return true };
+        self.models.iter().all(|model| model[a] == model[b])
     }
 }
 

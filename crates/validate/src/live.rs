@@ -23,6 +23,27 @@ pub(crate) fn needed(
     sources: &Sources,
     order: &[Block],
 ) -> Result<SecondaryMap<Block, Vec<Value>>, Feature> {
+    collect(func, sources, order, true)
+}
+
+/// Returns the values that an instruction or edge which is reached from the head of each block uses, in ascending order.
+///
+/// # Errors
+/// If there are too many.
+pub(crate) fn used(
+    func: &Function,
+    sources: &Sources,
+    order: &[Block],
+) -> Result<SecondaryMap<Block, Vec<Value>>, Feature> {
+    collect(func, sources, order, false)
+}
+
+fn collect(
+    func: &Function,
+    sources: &Sources,
+    order: &[Block],
+    with_operands: bool,
+) -> Result<SecondaryMap<Block, Vec<Value>>, Feature> {
     let dfg = &func.dfg;
     let predecessors = predecessors(func, order);
     let defining = |value: Value| match dfg.value_def(value) {
@@ -57,7 +78,9 @@ pub(crate) fn needed(
         let home = defining(value);
         work.extend(std::mem::take(&mut uses[value]));
         let operands: Vec<Value> = match dfg.value_def(value) {
-            ValueDef::Result(inst, _) => dfg.inst_args(inst).iter().map(|&arg| sources.resolve(func, arg)).collect(),
+            ValueDef::Result(inst, _) if with_operands => {
+                dfg.inst_args(inst).iter().map(|&arg| sources.resolve(func, arg)).collect()
+            }
             _ => Vec::new(),
         };
         while let Some(block) = work.pop() {

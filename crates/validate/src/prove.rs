@@ -18,9 +18,9 @@ use crate::path::{Failure, Path, Progress, Surroundings};
 use crate::relation::{Head, Relation};
 use cranelift_entity::SecondaryMap;
 use kingpost_ir::signature::ArgumentExtension;
-use kingpost_ir::{Block, Function};
+use kingpost_ir::{Block, Function, Value};
 use kingpost_machine_semantics::State;
-use kingpost_smt::{Evaluator, Model, Solver, Substitution, Term, Terms, Value};
+use kingpost_smt::{Evaluator, Model, Solver, Substitution, Term, Terms};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ fn prove_in(
     solver: Option<(&mut Solver, Duration)>,
     mut see: impl FnMut(&mut Proof<'_, '_>),
 ) -> Report {
-    let mut judge = Judge { solver, decisions: Decisions::default() };
+    let mut judge = Judge { solver, decisions: Decisions::default(), searches: 0 };
     let mut attempt = |is_thorough| attempt(func, code, terms, &mut judge, is_thorough, &mut see);
     let (mut verdict, mut instructions) = attempt(false);
     if matches!(verdict, Verdict::NotProved(_)) {
@@ -177,6 +177,8 @@ pub(crate) struct Proof<'a, 'j> {
     pub(crate) instructions: u64,
     /// Whether values are looked for in other forms.
     pub(crate) is_thorough: bool,
+    /// Values that code after the head of each block uses, once a thorough attempt needs them.
+    pub(crate) used: Option<SecondaryMap<Block, Vec<Value>>>,
     /// Checks of the stack limit.
     pub(crate) checked: Checked,
 }
@@ -341,7 +343,7 @@ impl Proof<'_, '_> {
     }
 
     /// Returns the name and the value of a variable under a model.
-    fn shown(&self, variable: Term, model: &Model) -> Option<(String, Value)> {
+    fn shown(&self, variable: Term, model: &Model) -> Option<(String, kingpost_smt::Value)> {
         let name = self.terms.name(variable)?;
         let value = Evaluator::new(self.terms, &[variable], model).value(variable);
         Some((name.to_string(), value))

@@ -30,6 +30,15 @@ impl Place {
             Place::Frame(_, bytes) => 8 * bytes as u32,
         }
     }
+
+    /// Returns the content of the place, if all of it is known.
+    pub(crate) fn content(self, terms: &mut Terms, state: &State, frame: &Frame) -> Option<Term> {
+        match self {
+            Place::General(number) => Some(state.general[number]),
+            Place::Vector(number, half) => Some(state.vector[number][half]),
+            Place::Frame(offset, bytes) => frame.load(terms, offset, bytes),
+        }
+    }
 }
 
 /// A value in the low bits of a place.
@@ -216,9 +225,15 @@ impl Relation {
         Relation { places }
     }
 
-    /// Returns `true` if a value is in a place.
+    /// Returns `true` if a value is in some place.
     pub(crate) fn has(&self, name: Term) -> bool {
         self.places.iter().any(|(_, facts)| facts.iter().any(|fact| fact.value == name))
+    }
+
+    /// Returns `true` if a value is in a place.
+    pub(crate) fn has_in(&self, place: Place, name: Term) -> bool {
+        let known = self.places.iter().find(|(known, _)| *known == place);
+        known.is_some_and(|(_, facts)| facts.iter().any(|fact| fact.value == name))
     }
 
     /// Adds a fact that holds on the first path.
@@ -241,11 +256,7 @@ impl Relation {
     ) -> bool {
         let mut changed = false;
         for (place, facts) in &mut self.places {
-            let content = match *place {
-                Place::General(number) => Some(state.general[number]),
-                Place::Vector(number, half) => Some(state.vector[number][half]),
-                Place::Frame(offset, bytes) => frame.load(terms, offset, bytes),
-            };
+            let content = place.content(terms, state, frame);
             let before = facts.len();
             facts.retain_mut(|fact| {
                 let Some(content) = content else { return false };

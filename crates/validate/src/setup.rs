@@ -185,6 +185,7 @@ impl<'a, 'j> Proof<'a, 'j> {
             return_address,
             instructions: 0,
             is_thorough: false,
+            used: None,
             checked: Checked::default(),
         };
         proof.find_heads();

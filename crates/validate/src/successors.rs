@@ -5,15 +5,13 @@ use crate::clif::{Call, Edge, Effect, Exit, parts};
 use crate::conditions::{simplified, simplifier};
 use crate::equal::Decision;
 use crate::error::Fault;
+use crate::guess::MAX_SEARCHES;
 use crate::path::{Failure, Path, distance, pass_over};
 use crate::prove::{End, Origin, Proof, Stop};
 use crate::relation::{Needed, Relation};
 use kingpost_ir::Block;
 use kingpost_smt::{Sort, Substitution, Term};
 use std::collections::BTreeSet;
-
-/// Maximum number of facts for whose proof a thorough attempt tries more than terms where a path arrives.
-const MAX_PROOFS: u32 = 128;
 
 impl Proof<'_, '_> {
     /// Continues at an address: within the code, or at each entry of a jump table.
@@ -275,15 +273,16 @@ impl Proof<'_, '_> {
                 let registers = (machine.generals(), machine.vectors());
                 let mut relation = Relation::propose(self.terms, registers, &path.state, &path.frame, &needed);
                 if self.is_thorough {
-                    self.guess(path, registers, &needed, &mut relation);
+                    self.guess(path, registers, block, &needed, &mut relation);
                 }
                 self.relations[block] = Some(relation);
                 true
             }
             Some(mut relation) => {
+                let filter = self.is_thorough.then(|| self.filter(path, &relation, &mut substitution));
                 let (judge, conditions) = (&mut *self.judge, &path.conditions);
                 let mut simplifier = simplifier(self.terms, conditions);
-                let mut proofs = if self.is_thorough { MAX_PROOFS } else { 0 };
+                let limit = judge.searches + MAX_SEARCHES;
                 let changed = relation.restrict(
                     self.terms,
                     &path.state,
@@ -291,10 +290,9 @@ impl Proof<'_, '_> {
                     |terms, term| substitution.apply(terms, term),
                     |terms, a, b| {
                         judge.is_same_under(terms, &mut simplifier, a, b)
-                            || proofs > 0 && {
-                                proofs -= 1;
-                                judge.equal(terms, conditions, a, b) == Decision::Holds
-                            }
+                            || judge.searches < limit
+                                && filter.as_ref().is_some_and(|filter| filter.may_be_equal(a, b))
+                                && judge.equal(terms, conditions, a, b) == Decision::Holds
                     },
                 );
                 self.relations[block] = Some(relation);

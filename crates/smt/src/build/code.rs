@@ -18,6 +18,7 @@
 //! | `(if c then 1 else 0) \| (if d then 1 else 0)` | `if c \|\| d then 1 else 0` |
 //! | `if c then x + 1 else x` | `x + if c then 1 else 0` |
 //! | `zext(4 * zext(x))`, if no bit is lost | `4 * zext(x)` |
+//! | `(2^16 * x + 2^20 * y)[16..32]` | `(x + 2^4 * y)[..16]` |
 //! | `(x * y)[3..8]`, and sums | `(x[..8] * y[..8])[3..8]` |
 //! | `2 < x` | `!(x < 3)` |
 //! | `x <= y && x != y` | `x < y` |
@@ -70,6 +71,11 @@ impl Terms {
             }
             Node::Binary(Op::Add, ..) if low == width && end == self.width(a) && width == 64 => {
                 return self.code_high_of_sum(a);
+            }
+            Node::Binary(Op::Add | Op::Mul, ..) if low > 0 && self.low_zeros(a) > 0 => {
+                let zeros = self.low_zeros(a).min(low);
+                let quotient = self.shifted_down(a, zeros, end - zeros);
+                self.extract(quotient, low - zeros, width)
             }
             // Bits of a sum or product do not depend on the bits above them.
             Node::Binary(Op::Add | Op::Mul, ..) | Node::Unary(Op::Neg, _) if low > 0 && end < self.width(a) => {
@@ -316,17 +322,6 @@ impl Terms {
         let field = self.zero_extend(field, width);
         let by = self.number(width, low.into());
         Some(self.shl(field, by))
-    }
-
-    /// Returns `x | y` as a concatenation, if `x` is shifted left beyond the bits of `y`.
-    fn joined(&mut self, x: Term, y: Term) -> Option<Term> {
-        let (Node::Binary(Op::Shl, high, by), Node::Unary(Op::ZeroExtend, low)) = (self.node(x), self.node(y)) else {
-            return None;
-        };
-        let width = self.width(x);
-        let by = u32::try_from(self.bits(by)?.unsigned()).ok().filter(|&by| by < width && self.width(low) <= by)?;
-        let (high, low) = (self.extract(high, 0, width - by), self.zero_extend(low, by));
-        Some(self.concat(high, low))
     }
 
     /// Returns a comparison `a < b` of extensions as one of fewer bits, and moves constants to the right.

@@ -21,6 +21,7 @@
 //! | `choice.rs` | choices among them |
 //! | `extended.rs` | extensions among them |
 //! | `wide.rs` | terms of 128 bits among them |
+//! | `multiples.rs` | sums of multiples of a power of two among them |
 //! | `code_tests.rs` | their tests |
 
 mod arithmetic;
@@ -36,6 +37,7 @@ mod float_code;
 mod float_order;
 mod kept;
 mod logic;
+mod multiples;
 mod wide;
 mod width;
 
