@@ -67,12 +67,15 @@ fn address_text(code: &Code, names: &Names, inst: &MInst, regs: &[Operand]) -> S
             let _ = write!(index, " << {}", inst.mode.shift());
         }
     }
+    if inst.mode.kind() == AddrKind::SlotIndex && inst.mode.shift() != 0 {
+        parts.iter_mut().for_each(|index| *index = format!("{index} << {}", inst.mode.shift()));
+    }
     let offset = inst.aux as i32;
     match inst.mode.kind() {
         AddrKind::None => {}
         AddrKind::Base | AddrKind::Index => parts.extend((offset != 0).then(|| offset.to_string())),
         AddrKind::Symbol => parts.push(symbol(inst.aux)),
-        AddrKind::Slot => parts.extend(["stack slots".into(), inst.aux.to_string()]),
+        AddrKind::Slot | AddrKind::SlotIndex => parts.extend(["stack slots".into(), inst.aux.to_string()]),
         AddrKind::Incoming => parts.extend(["incoming".into(), offset.to_string()]),
         AddrKind::Outgoing => parts.extend(["outgoing".into(), inst.aux.to_string()]),
         AddrKind::Table => parts.push(format!("table{}", inst.aux)),

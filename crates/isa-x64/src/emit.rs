@@ -9,7 +9,9 @@ use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, atomic_pair_loop, frame, stack_switch, tls};
 use kingpost_ir::TrapCode;
 use kingpost_mach::lower::invert;
-use kingpost_mach::{AddrKind, AddrMode, Args, Branching, Buffer, EmitContext, FrameLayout, Label, MInst, Regs};
+use kingpost_mach::{
+    AddrKind, AddrMode, Args, Branching, Buffer, EmitContext, FrameLayout, IndexExtend, Label, MInst, Mem, Regs,
+};
 use kingpost_regalloc::PReg;
 
 /// Emits a single instruction that refers to no symbol, or one without bytes. Returns `false` for any other
@@ -32,6 +34,10 @@ pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer:
             RmBytes::index(regs.from_end(1).enc(), regs.from_end(0).enc(), inst.mode.shift(), inst.aux as i32)
         }
         AddrKind::Slot => RmBytes::in_frame(frame.user_slot(inst.aux)),
+        AddrKind::SlotIndex => {
+            let index = Some((regs.from_end(0), inst.mode.shift(), IndexExtend::None));
+            RmBytes::in_frame(Mem { index, ..frame.user_slot(inst.aux) })
+        }
         AddrKind::Incoming => RmBytes::in_frame(frame.incoming(inst.aux as i32)),
         AddrKind::Outgoing => RmBytes::in_frame(frame.outgoing(inst.aux)),
         AddrKind::None | AddrKind::Symbol | AddrKind::Table => return false,

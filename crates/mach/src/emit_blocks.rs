@@ -12,7 +12,7 @@ use crate::compiled::DebugTag;
 use crate::emit_isa::{Blocks, Body, EmitContext, EmitIsa, MachineEdit, ShortRows};
 use crate::error::LowerError;
 use crate::frame::{FrameLayout, SpillArea, place};
-use crate::inst::{AddrKind, MInst};
+use crate::inst::{AddrKind, IndexExtend, MInst};
 use crate::limits::check_limit;
 use crate::listing::Origin;
 use crate::mem::{Mem, MemBase};
@@ -454,6 +454,10 @@ impl<I: EmitIsa> Encode<'_, I> {
             AddrKind::Symbol => Some(Mem::base(MemBase::Symbol(inst.aux), 0)),
             AddrKind::Table => Some(Mem::base(MemBase::Table(inst.aux), 0)),
             AddrKind::Slot => Some(self.frame.user_slot(inst.aux)),
+            AddrKind::SlotIndex => {
+                let index = (addr[0], inst.mode.shift(), IndexExtend::None);
+                Some(Mem { index: Some(index), ..self.frame.user_slot(inst.aux) })
+            }
             AddrKind::Incoming => Some(self.frame.incoming(inst.aux as i32)),
             AddrKind::Outgoing => Some(self.frame.outgoing(inst.aux)),
         });

@@ -26,7 +26,15 @@ pub enum AddrKind {
     Outgoing = 6,
     /// A jump table: [`MInst::aux`] is an index into [`Code::tables`](crate::Code).
     Table = 7,
+    /// The frame's user slots plus one register, shifted: [`MInst::aux`] is a byte offset into that area. The discriminant is
+    /// [`Base`](Self::Base), which has one register too, with an extension that no register has.
+    SlotIndex = SLOT_INDEX << EXTEND_SHIFT | 1,
 }
+
+/// Position of the extension in [`AddrMode`].
+const EXTEND_SHIFT: u8 = 6;
+/// Value in the place of the extension that makes an address one of slots with an index.
+const SLOT_INDEX: u8 = 3;
 
 const ADDR_KINDS: [AddrKind; 8] = [
     AddrKind::None,
@@ -66,11 +74,19 @@ impl AddrMode {
 
     /// Returns the mode of a base plus an extended index shifted left by `shift` (0 to 4).
     pub const fn index(shift: u8, extend: IndexExtend) -> AddrMode {
-        AddrMode(AddrKind::Index as u8 | shift << 3 | (extend as u8) << 6)
+        AddrMode(AddrKind::Index as u8 | shift << 3 | (extend as u8) << EXTEND_SHIFT)
+    }
+
+    /// Returns the mode of an offset in the user's slots plus an index shifted left by `shift` (0 to 4).
+    pub const fn slot_index(shift: u8) -> AddrMode {
+        AddrMode(AddrKind::SlotIndex as u8 | shift << 3)
     }
 
     /// Returns the kind of address.
     pub const fn kind(self) -> AddrKind {
+        if self.0 >> EXTEND_SHIFT == SLOT_INDEX {
+            return AddrKind::SlotIndex;
+        }
         ADDR_KINDS[(self.0 & 7) as usize]
     }
 
@@ -81,10 +97,10 @@ impl AddrMode {
 
     /// Returns the extension of the index.
     pub const fn extend(self) -> IndexExtend {
-        match self.0 >> 6 {
-            0 => IndexExtend::None,
+        match self.0 >> EXTEND_SHIFT {
             1 => IndexExtend::Zero32,
-            _ => IndexExtend::Sign32,
+            2 => IndexExtend::Sign32,
+            _ => IndexExtend::None,
         }
     }
 
@@ -153,3 +169,29 @@ impl MInst {
 }
 
 const _: () = assert!(size_of::<MInst>() == 16);
+const _: () = assert!(AddrKind::SlotIndex as u8 & 7 == AddrKind::Base as u8);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_keep_their_parts() {
+        for kind in ADDR_KINDS {
+            let mode = AddrMode::new(kind);
+            assert_eq!((mode.kind(), mode.shift(), mode.extend()), (kind, 0, IndexExtend::None));
+        }
+        for shift in 0..5 {
+            for extend in [IndexExtend::None, IndexExtend::Zero32, IndexExtend::Sign32] {
+                let mode = AddrMode::index(shift, extend);
+                assert_eq!(
+                    (mode.kind(), mode.shift(), mode.extend(), mode.regs()),
+                    (AddrKind::Index, shift, extend, 2)
+                );
+            }
+            let mode = AddrMode::slot_index(shift);
+            let parts = (mode.kind(), mode.shift(), mode.extend(), mode.regs());
+            assert_eq!(parts, (AddrKind::SlotIndex, shift, IndexExtend::None, 1));
+        }
+    }
+}

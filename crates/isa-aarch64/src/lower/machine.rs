@@ -9,7 +9,7 @@ use crate::rows;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, Value};
 use kingpost_mach::lower::{CallRows, CommonRows, LowerBackend, PairRows, WideRows, use_widened};
-use kingpost_mach::{Address, LowerError, MInst, RowId};
+use kingpost_mach::{Address, IndexExtend, LowerError, MInst, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
 impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
@@ -102,6 +102,12 @@ impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
                 if disp != 0 {
                     self.add_constant(def, sum, i64::from(disp), 64);
                 }
+            }
+            // Lowering makes none, because no access of this machine has an index and a displacement.
+            Address::SlotIndex { offset, index, shift } => {
+                let base = self.int_temp(64);
+                self.emit_mem(rows::ADDR64_CONST, &[base], Address::Slot(offset));
+                self.emit_sum(def, [base, index], IndexExtend::None, shift);
             }
             Address::Symbol(_) | Address::Slot(_) | Address::Incoming(_) | Address::Outgoing(_) | Address::Table(_) => {
                 self.emit_mem(rows::ADDR64_CONST, &[def], address);

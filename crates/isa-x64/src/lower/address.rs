@@ -33,10 +33,22 @@ impl Cx<'_, '_> {
         if self.ty(addr) != I64 {
             return Err(self.unsupported(inst));
         }
-        let terms = self.address_expr(addr, offset);
-        if let (Some(address), None) = (self.fixed_address(&terms), terms.index) {
-            self.count_tile(tiles::ADDRESS_FIXED);
-            return Ok(address);
+        let mut terms = self.address_expr(addr, offset);
+        if let Some((index, 0)) = &mut terms.index
+            && self.opcode_of(*index) == Some(Opcode::StackAddr)
+        {
+            std::mem::swap(index, &mut terms.base);
+        }
+        match (self.fixed_address(&terms), terms.index) {
+            (Some(address), None) => {
+                self.count_tile(tiles::ADDRESS_FIXED);
+                return Ok(address);
+            }
+            (Some(Address::Slot(offset)), Some((index, shift))) => {
+                self.count_tile(tiles::ADDRESS_SLOT);
+                return Ok(Address::SlotIndex { offset, index: self.use_reg(index), shift });
+            }
+            _ => {}
         }
         if terms.base != addr {
             self.count_tile(tiles::ADDRESS_SUM);

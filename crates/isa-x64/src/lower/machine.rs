@@ -96,7 +96,7 @@ impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
 
     fn emit_lea(&mut self, def: VReg, address: Address) {
         let row = match address {
-            Address::Base { .. } | Address::Index { .. } => rows::LEA_RM.of(64),
+            Address::Base { .. } | Address::Index { .. } | Address::SlotIndex { .. } => rows::LEA_RM.of(64),
             Address::Symbol(_) | Address::Slot(_) | Address::Incoming(_) | Address::Outgoing(_) | Address::Table(_) => {
                 rows::LEA64_CONST
             }

@@ -8,6 +8,7 @@ kingpost_mach::tiles! {
     SUM_BY_LEA = "sum_by_lea" "iadd x, (ishl y, 0..=3) | iadd (iadd x, y), c | iadd x, y, both used again" => "lea d, [x + y*2^k + c]";
     ADDRESS_SUM = "address_sum" "load | store at (iadd x, (ishl y, 0..=3)) | (iadd x, c)" => "[x + y*2^k + c]";
     ADDRESS_FIXED = "address_fixed" "load | store at (stack_addr) | (symbol_value)" => "[rbp + n] | [rip + symbol]";
+    ADDRESS_SLOT = "address_slot" "load | store at (iadd (stack_addr), (ishl y, 0..=3))" => "[rbp + y*2^k + n]";
     FOLDED_LOAD = "folded_load" "op x, (load a)" => "op d, [a]";
     FOLDED_LITERAL = "folded_literal" "op x, (f32const | f64const)" => "op d, [literal]";
     STORED_LANE = "stored_lane" "store (extractlane x, n), a" => "pextrd [a], x, n";

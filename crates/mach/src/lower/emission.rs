@@ -253,6 +253,7 @@ fn parts(address: Address) -> (AddrMode, u32, [Option<VReg>; 2]) {
         }
         Address::Symbol(index) => (AddrMode::new(AddrKind::Symbol), index, [None; 2]),
         Address::Slot(offset) => (AddrMode::new(AddrKind::Slot), offset, [None; 2]),
+        Address::SlotIndex { offset, index, shift } => (AddrMode::slot_index(shift), offset, [Some(index), None]),
         Address::Incoming(offset) => (AddrMode::new(AddrKind::Incoming), offset as u32, [None; 2]),
         Address::Outgoing(offset) => (AddrMode::new(AddrKind::Outgoing), offset, [None; 2]),
         Address::Table(index) => (AddrMode::new(AddrKind::Table), index, [None; 2]),

@@ -193,6 +193,9 @@ pub trait LowerBackend<'f>: DerefMut<Target = LowerCtx<'f>> + Sized {
                 Address::Index { base, index, shift, extend, disp: disp + bytes }
             }
             Address::Slot(offset) => Address::Slot(offset + bytes as u32),
+            Address::SlotIndex { offset, index, shift } => {
+                Address::SlotIndex { offset: offset + bytes as u32, index, shift }
+            }
             Address::Incoming(offset) => Address::Incoming(offset + bytes),
             Address::Outgoing(offset) => Address::Outgoing(offset + bytes as u32),
             Address::Base { .. } | Address::Index { .. } | Address::Symbol(_) | Address::Table(_) => {

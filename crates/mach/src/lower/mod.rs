@@ -143,6 +143,15 @@ pub enum Address {
     Symbol(u32),
     /// An offset in the area of the user's stack slots.
     Slot(u32),
+    /// `offset + (index << shift)` in the area of the user's stack slots.
+    SlotIndex {
+        /// Offset in the area in bytes.
+        offset: u32,
+        /// Index register, as wide as an address.
+        index: VReg,
+        /// Left shift of the index.
+        shift: u8,
+    },
     /// Offset in bytes from the first stack argument of this function. Negative in the memory that its prologue
     /// reserves for tail calls.
     Incoming(i32),

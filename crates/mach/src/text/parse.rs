@@ -530,6 +530,7 @@ impl Part<'_> {
             "base" if self.eat("index") => AddrKind::Index,
             "base" => AddrKind::Base,
             "symbol" => AddrKind::Symbol,
+            "slot" if self.eat("index") => AddrKind::SlotIndex,
             "slot" => AddrKind::Slot,
             "incoming" => AddrKind::Incoming,
             "outgoing" => AddrKind::Outgoing,
@@ -537,10 +538,11 @@ impl Part<'_> {
             _ => return self.error("expected an address"),
         };
         inst.mode = AddrMode::new(kind);
+        if kind == AddrKind::SlotIndex {
+            inst.mode = AddrMode::slot_index(self.shift()?);
+        }
         if kind == AddrKind::Index {
-            let is_shift = |shift: &u8| *shift < 8;
-            let shift =
-                if self.eat("<<") { self.read("a shift", |word| word.parse().ok().filter(is_shift))? } else { 0 };
+            let shift = self.shift()?;
             let extend = match self.peek() {
                 "zero32" => IndexExtend::Zero32,
                 "sign32" => IndexExtend::Sign32,
@@ -557,6 +559,12 @@ impl Part<'_> {
             _ => self.number()?,
         };
         self.expect("]")
+    }
+
+    /// Parses the shift of an index, which is 0 if it is left out.
+    fn shift(&mut self) -> Result<u8> {
+        let is_shift = |shift: &u8| *shift < 8;
+        if self.eat("<<") { self.read("a shift", |word| word.parse().ok().filter(is_shift)) } else { Ok(0) }
     }
 
     /// Parses a number below `end`.

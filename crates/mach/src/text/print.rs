@@ -174,6 +174,7 @@ fn address(inst: &MInst, out: &mut String) -> fmt::Result {
         AddrKind::Index => "base index",
         AddrKind::Symbol => "symbol",
         AddrKind::Slot => "slot",
+        AddrKind::SlotIndex => "slot index",
         AddrKind::Incoming => "incoming",
         AddrKind::Outgoing => "outgoing",
         AddrKind::Table => "table",
