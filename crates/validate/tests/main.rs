@@ -8,6 +8,7 @@ mod frames;
 mod functions;
 mod limits;
 mod matrix;
+mod obligations;
 mod policies;
 mod references;
 mod results;

@@ -4,7 +4,7 @@ use kingpost_ir::{Block, Opcode};
 use kingpost_validate::{Code, Fault, Feature, Machine, Relocation, RelocationKind, Symbol, Verdict, prove};
 
 /// Returns code without features of the processor, whose blocks begin at `heads`.
-fn code<'a>(machine: Machine, bytes: &'a [u8], heads: &[u32]) -> Code<'a> {
+pub(crate) fn code<'a>(machine: Machine, bytes: &'a [u8], heads: &[u32]) -> Code<'a> {
     Code {
         machine,
         features: Vec::new(),
@@ -23,7 +23,7 @@ fn code<'a>(machine: Machine, bytes: &'a [u8], heads: &[u32]) -> Code<'a> {
 }
 
 /// Returns the verdict on code for the only function of a text.
-fn verdict_on(text: &str, code: &Code<'_>) -> Verdict {
+pub(crate) fn verdict_on(text: &str, code: &Code<'_>) -> Verdict {
     let function = kingpost_reader::parse_functions(text).unwrap().remove(0);
     prove(&function, code, None).verdict
 }
