@@ -74,6 +74,19 @@ pub(crate) enum Command {
         #[arg(long)]
         translate: bool,
     },
+    /// Compare how many instructions the code of the kernels executes, counted by an emulator (`qemu-x86_64`,
+    /// `qemu-aarch64`). C compilers and Cranelift at `speed` are the baselines.
+    Instructions {
+        /// Only these kernels; by default all of crates/bench/kernels.
+        #[arg(long, value_name = "NAME", value_delimiter = ',')]
+        only: Vec<String>,
+        /// Target of all compilers: `x86_64` or `aarch64`.
+        #[arg(long, value_name = "ARCH", default_value = "x86_64")]
+        target: String,
+        /// Folder for objects and the programs.
+        #[arg(long, value_name = "DIR", default_value = "target/kernels")]
+        folder: PathBuf,
+    },
     /// Compare bytes and run time of vector kernels with Cranelift's. `cc` links every version, and it runs here. For
     /// AArch64, only bytes.
     Vectors {

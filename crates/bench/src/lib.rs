@@ -42,6 +42,7 @@ pub fn run() -> Result<()> {
         Some(Command::Memory { name, file }) => memory(&name, &file),
         Some(Command::Kernels { translate: true, .. }) => kernels::translate(),
         Some(Command::Kernels { only, rounds, folder, .. }) => kernels::report(&only, rounds, &folder),
+        Some(Command::Instructions { only, target, folder }) => kernels::instructions::report(&only, &target, &folder),
         Some(Command::Regalloc(args)) => regalloc::main(&args),
     }
 }

@@ -126,7 +126,7 @@ impl<M: Module> measure::Compiler for Client<M> {
 
     fn compile(&mut self, _: usize) -> Option<usize> {
         let id = self.next?;
-        let mut define = || self.module.define_function(id, &mut self.context);
+        let mut define = || self.module.define_function(id, &mut self.context).map_err(Box::new);
         if self.is_cranelift { kingpost::with_cranelift(define) } else { define() }.ok()?;
         Some(self.context.compiled_code()?.code_buffer().len())
     }

@@ -10,10 +10,14 @@
 //! |---|---|
 //! | `kernel.rs` | the files and results of a kernel |
 //! | `translate.rs`, `translate/`, `words.rs` | the front end |
+//! | `machine.rs` | the targets and their tools |
 //! | `versions.rs` | the compilers: from CLIF or C to objects |
 //! | `program.rs` | the program that contains and runs all versions |
+//! | `instructions.rs` | executed instructions, under an emulator |
 
+pub(crate) mod instructions;
 mod kernel;
+mod machine;
 mod program;
 mod translate;
 mod versions;
@@ -108,12 +112,12 @@ pub(crate) struct Measured {
 /// If a compiler refuses a kernel, or a kernel's result differs from the expectation in its file.
 pub(crate) fn measure(only: &[String], rounds: usize, folder: &Path) -> Result<Vec<Measured>> {
     let kernels = kernels(only)?;
-    let versions = versions::all();
+    let versions = versions::all(&machine::X86_64);
     std::fs::create_dir_all(folder)?;
     let mut bytes = Vec::new();
     for version in &versions {
         for kernel in &kernels {
-            let size = version.build(kernel, folder);
+            let size = version.build(kernel, &machine::X86_64, folder);
             bytes.push(size.with_context(|| format!("{} by {}", kernel.name, version.name()))?);
         }
     }

@@ -120,7 +120,7 @@ pub(super) fn run(kernels: &[Kernel], versions: &[Version], rounds: usize, folde
     Ok((0..samples.len()).map(order).collect())
 }
 
-fn run_tool(command: &mut Command) -> Result<()> {
+pub(super) fn run_tool(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", command.get_program().display()))?;
     ensure!(status.success(), "{command:?} failed");
     Ok(())

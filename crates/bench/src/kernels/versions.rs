@@ -16,7 +16,8 @@ use object::{Object, ObjectSection};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ours::FLAGS;
+use super::machine::Machine;
+use crate::ours::{flags, triple};
 
 /// A way to compile a kernel.
 #[derive(Debug)]
@@ -26,14 +27,11 @@ pub(super) enum Version {
     C { compiler: &'static str, opt_level: &'static str },
 }
 
-/// Compilers of C. One that is not installed is left out, except the first.
-const C_COMPILERS: [&str; 2] = ["cc", "clang"];
-
-/// Returns all ways, starting with the baseline of the comparison.
-pub(super) fn all() -> Vec<Version> {
+/// Returns all ways, starting with the baseline of the comparison. A C compiler that is not installed is left out, except the first.
+pub(super) fn all(machine: &Machine) -> Vec<Version> {
     let mut versions = vec![Version::Cranelift { opt_level: "speed" }, Version::Cranelift { opt_level: "none" }];
-    for compiler in C_COMPILERS {
-        if compiler == C_COMPILERS[0] || Command::new(compiler).arg("--version").output().is_ok() {
+    for &compiler in machine.c_compilers {
+        if compiler == machine.c_compilers[0] || Command::new(compiler).arg("--version").output().is_ok() {
             versions.extend(["-O1", "-O2"].map(|opt_level| Version::C { compiler, opt_level }));
         }
     }
@@ -54,6 +52,13 @@ impl Version {
         }
     }
 
+    /// Returns `true` if the compiler optimizes.
+    pub(super) fn optimizes(&self) -> bool {
+        let (Version::Cranelift { opt_level } | Version::Kingpost { opt_level, .. } | Version::C { opt_level, .. }) =
+            self;
+        *opt_level != "none"
+    }
+
     /// Returns the prefix of the names of a kernel's functions.
     fn prefix(&self, kernel: &Kernel) -> String {
         let name: String = self.name().chars().filter(|c| c.is_ascii_alphanumeric()).collect();
@@ -70,27 +75,29 @@ impl Version {
     }
 
     /// Writes the object of a kernel and returns the size of its code in bytes.
-    pub(super) fn build(&self, kernel: &Kernel, folder: &Path) -> Result<usize> {
+    pub(super) fn build(&self, kernel: &Kernel, machine: &Machine, folder: &Path) -> Result<usize> {
         let text = kernel.clif.replace('%', &format!("%{}", self.prefix(kernel)));
         let file = self.object(kernel, folder);
         let (bytes, object) = match self {
-            Version::Cranelift { opt_level } => cranelift(&text, opt_level)?,
-            Version::Kingpost { allocator, opt_level } => kingpost(&text, allocator, opt_level)?,
-            Version::C { compiler, opt_level } => return c(compiler, opt_level, kernel, &self.symbol(kernel), &file),
+            Version::Cranelift { opt_level } => cranelift(&text, opt_level, machine.target)?,
+            Version::Kingpost { allocator, opt_level } => kingpost(&text, allocator, opt_level, machine.target)?,
+            Version::C { compiler, opt_level } => {
+                let mut command = Command::new(compiler);
+                command.arg(opt_level).args(machine.c_flags);
+                return c(command, kernel, &self.symbol(kernel), &file);
+            }
         };
         std::fs::write(file, object)?;
         Ok(bytes)
     }
 }
 
-const TRIPLE: &str = "x86_64-unknown-linux-gnu";
-
-fn kingpost(text: &str, allocator: &str, opt_level: &str) -> Result<(usize, Vec<u8>)> {
+fn kingpost(text: &str, allocator: &str, opt_level: &str, target: &str) -> Result<(usize, Vec<u8>)> {
     let mut settings = Settings::default().with(|settings| settings.is_pic = true);
     settings.set("opt_level", opt_level)?;
     settings.set("regalloc_algorithm", allocator)?;
-    let flags: Vec<String> = FLAGS.iter().map(ToString::to_string).collect();
-    let triple = TRIPLE.parse().map_err(|error| anyhow!("{error}"))?;
+    let flags: Vec<String> = flags(target).iter().map(ToString::to_string).collect();
+    let triple = triple(target).parse().map_err(|error| anyhow!("{error}"))?;
     let compiler = Compiler::new(&triple, settings, &flags)?;
     let mut module = kingpost_emit_object::ObjectModule::new(compiler, Default::default());
     let test =
@@ -116,16 +123,16 @@ fn text_bytes(object: &[u8]) -> Result<usize> {
     Ok(sections.map(|section| section.size() as usize).sum())
 }
 
-fn cranelift(text: &str, opt_level: &str) -> Result<(usize, Vec<u8>)> {
-    let mut flags = settings::builder();
+fn cranelift(text: &str, opt_level: &str, target: &str) -> Result<(usize, Vec<u8>)> {
+    let mut shared = settings::builder();
     for (key, value) in [("opt_level", opt_level), ("is_pic", "true"), ("enable_verifier", "false")] {
-        flags.set(key, value)?;
+        shared.set(key, value)?;
     }
-    let mut builder = isa::lookup_by_name(TRIPLE).map_err(|error| anyhow!("{error}"))?;
-    for flag in FLAGS {
+    let mut builder = isa::lookup_by_name(&triple(target)).map_err(|error| anyhow!("{error}"))?;
+    for flag in flags(target) {
         builder.enable(flag)?;
     }
-    let isa = builder.finish(settings::Flags::new(flags))?;
+    let isa = builder.finish(settings::Flags::new(shared))?;
     let mut module = ObjectModule::new(ObjectBuilder::new(isa, "kernel", default_libcall_names())?);
     let mut functions = cranelift_reader::parse_functions(text).map_err(|error| anyhow!("{error}"))?;
     let mut declared: Vec<(String, FuncId)> = Vec::new();
@@ -149,7 +156,7 @@ fn cranelift(text: &str, opt_level: &str) -> Result<(usize, Vec<u8>)> {
         }
         context.clear();
         context.func = std::mem::replace(func, cranelift_codegen::ir::Function::new());
-        with_cranelift(|| module.define_function(id, &mut context))?;
+        with_cranelift(|| module.define_function(id, &mut context).map_err(anyhow::Error::from))?;
         bytes += context.compiled_code().map_or(0, |code| code.code_buffer().len());
     }
     Ok((bytes, module.finish().emit()?))
@@ -157,16 +164,9 @@ fn cranelift(text: &str, opt_level: &str) -> Result<(usize, Vec<u8>)> {
 
 /// Compiles a kernel with a C compiler, with the semantics of CLIF: sums wrap, and products are not fused. Returns the
 /// size of its code in bytes.
-fn c(compiler: &str, opt_level: &str, kernel: &Kernel, symbol: &str, file: &Path) -> Result<usize> {
-    let mut command = Command::new(compiler);
-    command.args([
-        opt_level,
-        "-msse4.2",
-        "-fwrapv",
-        "-ffp-contract=off",
-        "-fno-math-errno",
-        "-fno-asynchronous-unwind-tables",
-    ]);
+fn c(mut command: Command, kernel: &Kernel, symbol: &str, file: &Path) -> Result<usize> {
+    let compiler = command.get_program().display().to_string();
+    command.args(["-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-asynchronous-unwind-tables"]);
     command.args(["-w", "-c", &format!("-D{}={symbol}", kernel.name), "-o"]).arg(file).arg(&kernel.c);
     let status = command.status().with_context(|| format!("cannot start {compiler}"))?;
     ensure!(status.success(), "{compiler} refused {}", kernel.c.display());
