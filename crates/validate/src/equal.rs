@@ -5,6 +5,7 @@ use crate::conditions::{Conditions, simplified};
 use kingpost_smt::{
     Answer, Bits, Evaluator, FloatOp, Model, Node, Op, Query, Solver, Sort, Substitution, Term, Terms, Value, search,
 };
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 /// Decision on an obligation.
@@ -38,16 +39,34 @@ pub(crate) struct Judge<'a> {
     pub(crate) decisions: Decisions,
     /// Number of searches bit by bit, which cost far more than terms and models.
     pub(crate) searches: u64,
+    /// Conjunctions of conditions, and whether they contradict one another: a path is followed again where a relation lost
+    /// a fact.
+    contradictions: HashMap<Term, bool>,
+    /// The last models of conditions that searches found. Those of a path are often models of the next branch, too.
+    models: VecDeque<Model>,
 }
 
 /// Maximum number of conflicts of a search bit by bit.
 const MAX_CONFLICTS: u32 = 4000;
 /// Number of random models under which terms are compared before a solver is asked.
 const MODELS: u64 = 24;
+/// Number of models of conditions that are kept.
+const KEPT_MODELS: usize = 8;
 /// Number of models under which places are compared with values.
 const SAMPLES: usize = 6;
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
+    /// Returns a judge that has decided nothing.
+    pub(crate) fn new(solver: Option<(&'a mut Solver, Duration)>) -> Judge<'a> {
+        Judge {
+            solver,
+            decisions: Decisions::default(),
+            searches: 0,
+            contradictions: HashMap::new(),
+            models: VecDeque::new(),
+        }
+    }
+
     /// Returns `true` if normal forms make two terms equal, where the conditions of a [`simplifier`] hold.
     ///
     /// [`simplifier`]: crate::conditions::simplifier
@@ -72,29 +91,39 @@ impl Judge<'_> {
 
     /// Decides whether a condition holds wherever the others do.
     pub(crate) fn holds(&mut self, terms: &mut Terms, under: &Conditions, goal: Term) -> Decision {
-        if under.decide(terms, goal) == Some(true) {
+        let Some((query, not)) = self.open_query(terms, under, goal) else {
             self.decisions.by_terms += 1;
             return Decision::Holds;
+        };
+        if let Some(model) = random_model(terms, query) {
+            return Decision::Fails(Box::new(model));
+        }
+        self.search(terms, under, not)
+    }
+
+    /// Returns the conditions with the negated goal, and the negated goal, unless terms show that it holds.
+    fn open_query(&self, terms: &mut Terms, under: &Conditions, goal: Term) -> Option<(Term, Term)> {
+        if under.decide(terms, goal) == Some(true) {
+            return None;
         }
         let goal = simplified(terms, under, goal);
         if under.decide(terms, goal) == Some(true) {
-            self.decisions.by_terms += 1;
-            return Decision::Holds;
+            return None;
         }
         let not = terms.not(goal);
         if under.exclude(terms, not) {
-            self.decisions.by_terms += 1;
-            return Decision::Holds;
+            return None;
         }
         let assumptions = terms.all(under.known.iter().copied());
         let query = terms.and(assumptions, not);
         if terms.value(query) == Some(Value::Bool(false)) {
-            self.decisions.by_terms += 1;
-            return Decision::Holds;
+            return None;
         }
-        if let Some(model) = random_model(terms, query) {
-            return Decision::Fails(Box::new(model));
-        }
+        Some((query, not))
+    }
+
+    /// Searches for a model of conditions and a negated goal bit by bit, then with the solver.
+    fn search(&mut self, terms: &mut Terms, under: &Conditions, not: Term) -> Decision {
         self.searches += 1;
         let reduced = under.reduced(terms);
         let assumptions = terms.all(reduced.known.iter().copied());
@@ -111,8 +140,31 @@ impl Judge<'_> {
 
     /// Returns `true` if conditions are known to contradict one another.
     pub(crate) fn is_contradiction(&mut self, terms: &mut Terms, conditions: &Conditions) -> bool {
+        let all = terms.all(conditions.known.iter().copied());
+        if let Some(&answer) = self.contradictions.get(&all) {
+            return answer;
+        }
+        let answer = self.find_contradiction(terms, conditions);
+        self.contradictions.insert(all, answer);
+        answer
+    }
+
+    fn find_contradiction(&mut self, terms: &mut Terms, conditions: &Conditions) -> bool {
         let no = terms.bool(false);
-        self.holds(terms, conditions, no) == Decision::Holds
+        let Some((query, not)) = self.open_query(terms, conditions, no) else {
+            self.decisions.by_terms += 1;
+            return true;
+        };
+        if self.models.iter().any(|model| is_model(terms, query, model)) || random_model(terms, query).is_some() {
+            return false;
+        }
+        let decision = self.search(terms, conditions, not);
+        if let Decision::Fails(model) = decision {
+            self.models.truncate(KEPT_MODELS - 1);
+            self.models.push_front(*model);
+            return false;
+        }
+        decision == Decision::Holds
     }
 
     /// Finds a model of a query with the solver.

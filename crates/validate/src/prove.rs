@@ -82,7 +82,7 @@ fn prove_in(
     solver: Option<(&mut Solver, Duration)>,
     mut see: impl FnMut(&mut Proof<'_, '_>),
 ) -> Report {
-    let mut judge = Judge { solver, decisions: Decisions::default(), searches: 0 };
+    let mut judge = Judge::new(solver);
     let mut attempt = |is_thorough| attempt(func, code, terms, &mut judge, is_thorough, &mut see);
     let (mut verdict, mut instructions) = attempt(false);
     if matches!(verdict, Verdict::NotProved(_)) {
