@@ -73,6 +73,9 @@ pub(crate) enum Command {
         /// Write the CLIF files of the kernels next to their C files instead.
         #[arg(long)]
         translate: bool,
+        /// Compare compile time with LLVM's code generator instead, on copies of the kernels' functions.
+        #[arg(long, conflicts_with = "translate")]
+        llvm: bool,
     },
     /// Compare how many instructions the code of the kernels executes, counted by an emulator (`qemu-x86_64`,
     /// `qemu-aarch64`). C compilers and Cranelift at `speed` are the baselines.

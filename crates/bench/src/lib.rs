@@ -41,6 +41,9 @@ pub fn run() -> Result<()> {
         Some(Command::Vectors { cpu, opt_level, keep }) => vectors::report(&cpu, &opt_level, keep.as_deref()),
         Some(Command::Memory { name, file }) => memory(&name, &file),
         Some(Command::Kernels { translate: true, .. }) => kernels::translate(),
+        Some(Command::Kernels { only, rounds, folder, llvm: true, .. }) => {
+            kernels::llvm::report(&only, rounds.min(kernels::llvm::ROUNDS), &folder)
+        }
         Some(Command::Kernels { only, rounds, folder, .. }) => kernels::report(&only, rounds, &folder),
         Some(Command::Instructions { only, target, folder }) => kernels::instructions::report(&only, &target, &folder),
         Some(Command::Regalloc(args)) => regalloc::main(&args),

@@ -14,9 +14,11 @@
 //! | `versions.rs` | the compilers: from CLIF or C to objects |
 //! | `program.rs` | the program that contains and runs all versions |
 //! | `instructions.rs` | executed instructions, under an emulator |
+//! | `llvm.rs` | compile time beside LLVM's |
 
 pub(crate) mod instructions;
 mod kernel;
+pub(crate) mod llvm;
 mod machine;
 mod program;
 mod translate;
