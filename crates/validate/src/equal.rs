@@ -42,7 +42,7 @@ pub(crate) struct Judge<'a> {
     /// Conjunctions of conditions, and whether they contradict one another: a path is followed again where a relation lost
     /// a fact.
     contradictions: HashMap<Term, bool>,
-    /// The last models of conditions that searches found. Those of a path are often models of the next branch, too.
+    /// The last models of conditions that searches found. A model of a path is often a model of its next branch, too.
     models: VecDeque<Model>,
 }
 
