@@ -107,9 +107,9 @@ impl Conditions {
         false
     }
 
-    /// Returns the conditions, each with the parts replaced that the others determine. They hold for each model of the
-    /// conditions, but perhaps for others too: two conditions that determine one another both become true. So what the
-    /// result proves holds, and a model that it leaves may be none of the conditions.
+    /// Returns the conditions, each with the parts replaced that the others determine. Together, they hold for the same
+    /// models: a condition determines itself and the term that it compares with a constant, so two that contain what the
+    /// other determines compare the same term, and become false if their constants differ.
     pub(crate) fn reduced(&self, terms: &mut Terms) -> Conditions {
         let mut pairs: Vec<(usize, Term, Term)> = Vec::new();
         for (number, &fact) in self.known.iter().enumerate() {
