@@ -266,10 +266,25 @@ fn random_model(terms: &Terms, query: Term) -> Option<Model> {
 
 /// Values of terms under a few models.
 pub(crate) struct Samples {
+    roots: Vec<Term>,
+    evaluator: Evaluator,
     /// The values of each model, in the order of the terms.
     pub(crate) models: Vec<Vec<Value>>,
     /// Whether the conditions hold for all models.
     pub(crate) are_inside: bool,
+}
+
+impl Samples {
+    /// Adds the values under another model of the conditions. It tells terms apart that all models before made equal.
+    pub(crate) fn add(&mut self, model: &Model) {
+        self.evaluator.evaluate(model);
+        self.models.push(values(&self.evaluator, &self.roots));
+    }
+}
+
+/// Returns the values of terms under the last model.
+fn values(evaluator: &Evaluator, roots: &[Term]) -> Vec<Value> {
+    roots.iter().map(|&root| evaluator.value(root)).collect()
 }
 
 /// Returns the values of terms under a few random models of conditions. If none of a few is one of the conditions, a model
@@ -279,12 +294,11 @@ pub(crate) fn samples(terms: &mut Terms, roots: &[Term], conditions: &[Term]) ->
     let all = [roots, &[assumptions]].concat();
     let mut random = Random::of(terms, &all);
     let mut evaluator = Evaluator::prepare(terms, &all);
-    let values = |evaluator: &Evaluator| roots.iter().map(|&root| evaluator.value(root)).collect::<Vec<Value>>();
     let (mut inside, mut others) = (Vec::new(), Vec::new());
     for round in 0..MODELS {
         evaluator.evaluate_by(|_, sort| random.value(sort, round));
         let models = if evaluator.value(assumptions).is_true() { &mut inside } else { &mut others };
-        models.push(values(&evaluator));
+        models.push(values(&evaluator, roots));
         if inside.len() == SAMPLES {
             break;
         }
@@ -295,12 +309,13 @@ pub(crate) fn samples(terms: &mut Terms, roots: &[Term], conditions: &[Term]) ->
         for round in 0..SAMPLES as u64 {
             evaluator.evaluate_by(|name, sort| model.get(name).unwrap_or_else(|| random.value(sort, round)));
             if evaluator.value(assumptions).is_true() {
-                inside.push(values(&evaluator));
+                inside.push(values(&evaluator, roots));
             }
         }
     }
     let are_inside = !inside.is_empty();
-    Samples { models: if are_inside { inside } else { others }, are_inside }
+    let models = if are_inside { inside } else { others };
+    Samples { roots: roots.to_vec(), evaluator, models, are_inside }
 }
 
 /// Returns a number that is random in most rounds, and small or extreme in some.

@@ -8,17 +8,18 @@
 //! The first path to a head proposes the values that terms find in places. If a proof fails, it begins again, and the
 //! first path also proposes values that no term finds, but that equal the contents of a place under models of the
 //! path's conditions, once that is proved. Values that code after the head uses come first, then those from which it may
-//! compute them again: many of the latter are always zero or one, and equal the contents of many places. Cost: one
-//! evaluation of all terms for each model, and a limited number of searches, at each head.
+//! compute them again: many of the latter are always zero or one, and equal the contents of many places. A search that
+//! fails returns a model in which two terms differ, and it also tells others apart. Cost: one evaluation of all terms for
+//! each model, and a limited number of searches, at each head.
 
 use crate::clif::parts;
-use crate::equal::{Decision, samples};
+use crate::equal::{Decision, Samples, samples};
 use crate::live;
 use crate::path::Path;
 use crate::prove::Proof;
 use crate::relation::{Fact, Needed, Relation, contents};
 use kingpost_ir::Block;
-use kingpost_smt::{Substitution, Term, Value};
+use kingpost_smt::{Model, Substitution, Term, Value};
 
 /// Maximum number of pairs of a value and a place that are compared at a head.
 const MAX_PROOFS: usize = 2048;
@@ -52,7 +53,7 @@ impl Proof<'_, '_> {
         let contents = contents(self.terms, registers, &path.state, &path.frame);
         let mut roots: Vec<Term> = contents.iter().map(|&(_, content)| content).collect();
         roots.extend(open.iter().map(|needed| needed.value));
-        let samples = samples(self.terms, &roots, &path.conditions.known).models;
+        let mut samples = samples(self.terms, &roots, &path.conditions.known);
         let (mut proofs, limit) = (0, self.judge.searches + MAX_SEARCHES);
         for (number, needed) in open.iter().enumerate() {
             let width = self.terms.width(needed.value);
@@ -62,7 +63,7 @@ impl Proof<'_, '_> {
                     low_bits(sample[at], width) == low_bits(sample[contents.len() + number], width)
                 };
                 if self.terms.width(content) < width
-                    || !samples.iter().all(holds)
+                    || !samples.models.iter().all(holds)
                     || relation.has_in(place, needed.name)
                 {
                     continue;
@@ -72,12 +73,16 @@ impl Proof<'_, '_> {
                     return;
                 }
                 let low = self.terms.extract(content, 0, width);
-                if self.judge.equal(self.terms, &path.conditions, low, needed.value) == Decision::Holds {
-                    relation.add(place, Fact::of(self.terms, needed.name, low, content));
-                    places += 1;
-                    if places == MAX_PLACES {
-                        break;
+                match self.judge.equal(self.terms, &path.conditions, low, needed.value) {
+                    Decision::Holds => {
+                        relation.add(place, Fact::of(self.terms, needed.name, low, content));
+                        places += 1;
+                        if places == MAX_PLACES {
+                            break;
+                        }
                     }
+                    Decision::Fails(model) => samples.add(&model),
+                    Decision::Unknown => {}
                 }
             }
         }
@@ -97,9 +102,11 @@ impl Proof<'_, '_> {
         }
         roots.sort_unstable();
         roots.dedup();
-        let samples = samples(terms, &roots, &path.conditions.known);
-        let models = if samples.are_inside { samples.models } else { Vec::new() };
-        Filter { roots, models }
+        let mut samples = samples(terms, &roots, &path.conditions.known);
+        if !samples.are_inside {
+            samples.models.clear();
+        }
+        Filter { roots, samples }
     }
 
     /// Returns the terms of the values that code after the head of a block uses, in ascending order.
@@ -118,14 +125,19 @@ impl Proof<'_, '_> {
 /// Values of terms under models of the conditions of a path.
 pub(crate) struct Filter {
     roots: Vec<Term>,
-    models: Vec<Vec<Value>>,
+    samples: Samples,
 }
 
 impl Filter {
     /// Returns `false` if terms differ under a model.
     pub(crate) fn may_be_equal(&self, a: Term, b: Term) -> bool {
         let (Ok(a), Ok(b)) = (self.roots.binary_search(&a), self.roots.binary_search(&b)) else { return true };
-        self.models.iter().all(|model| model[a] == model[b])
+        self.samples.models.iter().all(|model| model[a] == model[b])
+    }
+
+    /// Adds a model of the conditions.
+    pub(crate) fn add(&mut self, model: &Model) {
+        self.samples.add(model);
     }
 }
 

@@ -279,7 +279,7 @@ impl Proof<'_, '_> {
                 true
             }
             Some(mut relation) => {
-                let filter = self.is_thorough.then(|| self.filter(path, &relation, &mut substitution));
+                let mut filter = self.is_thorough.then(|| self.filter(path, &relation, &mut substitution));
                 let (judge, conditions) = (&mut *self.judge, &path.conditions);
                 let mut simplifier = simplifier(self.terms, conditions);
                 let limit = judge.searches + MAX_SEARCHES;
@@ -289,10 +289,21 @@ impl Proof<'_, '_> {
                     &path.frame,
                     |terms, term| substitution.apply(terms, term),
                     |terms, a, b| {
-                        judge.is_same_under(terms, &mut simplifier, a, b)
-                            || judge.searches < limit
-                                && filter.as_ref().is_some_and(|filter| filter.may_be_equal(a, b))
-                                && judge.equal(terms, conditions, a, b) == Decision::Holds
+                        if judge.is_same_under(terms, &mut simplifier, a, b) {
+                            return true;
+                        }
+                        let Some(filter) = &mut filter else { return false };
+                        if judge.searches >= limit || !filter.may_be_equal(a, b) {
+                            return false;
+                        }
+                        match judge.equal(terms, conditions, a, b) {
+                            Decision::Holds => true,
+                            Decision::Fails(model) => {
+                                filter.add(&model);
+                                false
+                            }
+                            Decision::Unknown => false,
+                        }
                     },
                 );
                 self.relations[block] = Some(relation);
