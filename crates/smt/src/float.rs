@@ -23,7 +23,9 @@ impl Terms {
             return normal;
         }
         if self.is_of_code()
-            && let Some(normal) = self.conversion_of_choice(op, operands[0], width)
+            && let Some(normal) = self
+                .conversion_of_choice(op, operands[0], width)
+                .or_else(|| self.conversion_of_number(op, operands[0], width))
         {
             return normal;
         }

@@ -7,12 +7,14 @@
 //!
 //! The first path to a head proposes the values that terms find in places. If a proof fails, it begins again, and the
 //! first path also proposes values that no term finds, but that equal the contents of a place under models of the
-//! path's conditions, once that is proved. Values that code after the head uses come first, then those from which it may
+//! path's conditions, once that is proved. Without a model of the conditions, the path proposes the values whose terms
+//! the conditions make equal to the contents. Values that code after the head uses come first, then those from which it may
 //! compute them again: many of the latter are always zero or one, and equal the contents of many places. A search that
 //! fails returns a model in which two terms differ, and it also tells others apart. Cost: one evaluation of all terms for
 //! each model, and a limited number of searches, at each head.
 
 use crate::clif::parts;
+use crate::conditions::simplifier;
 use crate::equal::{Decision, Samples, samples};
 use crate::live;
 use crate::path::Path;
@@ -54,6 +56,7 @@ impl Proof<'_, '_> {
         let mut roots: Vec<Term> = contents.iter().map(|&(_, content)| content).collect();
         roots.extend(open.iter().map(|needed| needed.value));
         let mut samples = samples(self.terms, &roots, &path.conditions.known);
+        let mut simplifier = simplifier(self.terms, &path.conditions);
         let (mut proofs, limit) = (0, self.judge.searches + MAX_SEARCHES);
         for (number, needed) in open.iter().enumerate() {
             let width = self.terms.width(needed.value);
@@ -62,27 +65,35 @@ impl Proof<'_, '_> {
                 let holds = |sample: &Vec<Value>| {
                     low_bits(sample[at], width) == low_bits(sample[contents.len() + number], width)
                 };
-                if self.terms.width(content) < width
-                    || !samples.models.iter().all(holds)
-                    || relation.has_in(place, needed.name)
-                {
+                if self.terms.width(content) < width || relation.has_in(place, needed.name) {
                     continue;
                 }
-                proofs += 1;
-                if proofs > MAX_PROOFS || self.judge.searches >= limit {
-                    return;
+                let agrees = samples.models.iter().all(holds);
+                if !agrees && samples.are_inside {
+                    continue;
                 }
                 let low = self.terms.extract(content, 0, width);
-                match self.judge.equal(self.terms, &path.conditions, low, needed.value) {
-                    Decision::Holds => {
-                        relation.add(place, Fact::of(self.terms, needed.name, low, content));
-                        places += 1;
-                        if places == MAX_PLACES {
-                            break;
-                        }
+                if !self.judge.is_same_under(self.terms, &mut simplifier, low, needed.value) {
+                    if !agrees {
+                        continue;
                     }
-                    Decision::Fails(model) => samples.add(&model),
-                    Decision::Unknown => {}
+                    proofs += 1;
+                    if proofs > MAX_PROOFS || self.judge.searches >= limit {
+                        return;
+                    }
+                    match self.judge.equal(self.terms, &path.conditions, low, needed.value) {
+                        Decision::Holds => {}
+                        Decision::Fails(model) => {
+                            samples.add(&model);
+                            continue;
+                        }
+                        Decision::Unknown => continue,
+                    }
+                }
+                relation.add(place, Fact::of(self.terms, needed.name, low, content));
+                places += 1;
+                if places == MAX_PLACES {
+                    break;
                 }
             }
         }

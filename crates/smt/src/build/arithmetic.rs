@@ -12,6 +12,11 @@ impl Terms {
                 return sum;
             }
             let sum = self.linear(a).plus(&self.linear(b));
+            if self.is_of_code()
+                && let Some(converted) = self.doubled_half(&sum)
+            {
+                return converted;
+            }
             return self.sum(&sum);
         }
         self.plain_binary(Op::Add, a, b, self.sort(a))

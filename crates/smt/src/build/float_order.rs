@@ -28,7 +28,7 @@ impl Relation {
 }
 
 /// Returns the number of stored significand bits of the format of `width` bits (IEEE 754, section 3.6).
-fn stored_digits(width: u32) -> u32 {
+pub(super) fn stored_digits(width: u32) -> u32 {
     match width {
         16 => 10,
         32 => 23,
