@@ -10,8 +10,11 @@ use crate::path::{Failure, Path, distance, pass_over};
 use crate::prove::{End, Origin, Proof, Stop};
 use crate::relation::{Needed, Relation};
 use kingpost_ir::Block;
-use kingpost_smt::{Sort, Substitution, Term};
+use kingpost_smt::{Node, Op, Sort, Substitution, Term};
 use std::collections::BTreeSet;
+
+/// Number of bytes of an entry of a jump table.
+const ENTRY_BYTES: u128 = 4;
 
 impl Proof<'_, '_> {
     /// Continues at an address: within the code, or at each entry of a jump table.
@@ -34,6 +37,8 @@ impl Proof<'_, '_> {
         let index = Substitution::new(replaced.iter().copied()).apply(self.terms, *index);
         let width = self.terms.width(index);
         let count = self.terms.number(width, entries.len() as u128);
+        let firsts: Vec<Option<u128>> =
+            path.tables.iter().map(|&(_, offset)| self.first_entry(&path, offset, index, count)).collect();
         let mut cases = vec![(self.terms.ule(count, index), None)];
         for number in 0..entries.len() {
             let number = self.terms.number(width, number as u128);
@@ -47,11 +52,17 @@ impl Proof<'_, '_> {
             this.conditions.add(self.terms, is_this);
             let mut pairs: Vec<(Term, Term)> = number.map(|number| (index, number)).into_iter().collect();
             let mut substitution = Substitution::new(pairs.iter().copied());
-            for &(entry, offset) in &path.tables {
-                let offset = substitution.apply(self.terms, offset);
-                let offset = simplified(self.terms, &this.conditions, offset);
-                let contents = self.terms.bits(offset).and_then(|offset| self.table_entry(offset.unsigned()));
-                let contents = contents.ok_or(Fault::IndirectJump)?;
+            for (&(entry, offset), first) in path.tables.iter().zip(&firsts) {
+                let number = number.and_then(|number| self.terms.bits(number)).map(|number| number.unsigned());
+                let offset = match first {
+                    Some(first) => Some(first + ENTRY_BYTES * number.unwrap_or(entries.len() as u128)),
+                    None => {
+                        let offset = substitution.apply(self.terms, offset);
+                        let offset = simplified(self.terms, &this.conditions, offset);
+                        self.terms.bits(offset).map(|offset| offset.unsigned())
+                    }
+                };
+                let contents = offset.and_then(|offset| self.table_entry(offset)).ok_or(Fault::IndirectJump)?;
                 pairs.push((entry, self.terms.number(32, contents.into())));
             }
             let target = Substitution::new(pairs).apply(self.terms, address);
@@ -60,6 +71,28 @@ impl Proof<'_, '_> {
             paths.push(this);
         }
         Ok(())
+    }
+
+    /// Returns the offset of the first entry of a table, if it is proved that `offset` is that of the entry for an index, or
+    /// of the last entry for a greater index. It is not tried if `offset` contains the index: code may compute it in another
+    /// form.
+    fn first_entry(&mut self, path: &Path, offset: Term, index: Term, count: Term) -> Option<u128> {
+        let terms = &mut *self.terms;
+        if terms.depends_on(offset, index) || terms.value(offset).is_some() {
+            return None;
+        }
+        let width = terms.width(offset);
+        let first = match terms.node(offset) {
+            Node::Binary(Op::Add, a, b) => [a, b].into_iter().find(|&part| terms.value(part).is_some()),
+            _ => None,
+        };
+        let (first, is_less) = (first.unwrap_or_else(|| terms.number(width, 0)), terms.ult(index, count));
+        let number = terms.ite(is_less, index, count);
+        let (number, step) = (terms.zero_extend(number, width), terms.number(width, ENTRY_BYTES));
+        let distance = terms.mul(number, step);
+        let expected = terms.add(first, distance);
+        let is_proved = self.judge.equal(terms, &path.conditions, offset, expected) == Decision::Holds;
+        is_proved.then(|| terms.bits(first).map(|first| first.unsigned()))?
     }
 
     /// Returns four bytes of the tables after the instructions.
