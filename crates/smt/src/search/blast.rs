@@ -18,6 +18,14 @@ pub(super) struct Blaster {
     pub(super) circuit: Circuit,
     /// The bits of each term, the lowest first; one for a boolean.
     bits: HashMap<Term, Vec<Lit>, BuildTermHasher>,
+    free_products: Vec<FreeProduct>,
+}
+
+/// A product whose bits are free, with its factors.
+#[derive(Debug)]
+struct FreeProduct {
+    factors: [Vec<Lit>; 2],
+    bits: Vec<Lit>,
 }
 
 impl Blaster {
@@ -130,7 +138,7 @@ impl Blaster {
             Op::Slt => vec![circuit.less(&with_sign_flipped(a), &with_sign_flipped(b))],
             Op::Sle => vec![!circuit.less(&with_sign_flipped(b), &with_sign_flipped(a))],
             Op::Add => circuit.sum(a, b, FALSE),
-            Op::Mul => self.product(a, b).unwrap_or_else(|| self.free(sort)),
+            Op::Mul => self.product(a, b).unwrap_or_else(|| self.free_product(a, b)),
             Op::Shl => {
                 let reversed: Vec<Lit> = a.iter().rev().copied().collect();
                 let mut shifted = self.shifted_right(&reversed, b, FALSE);
@@ -158,6 +166,25 @@ impl Blaster {
             result = self.circuit.choices(bit, &moved, &result);
         }
         self.circuit.choices(is_beyond, &vec![fill; width], &result)
+    }
+
+    /// Returns a product whose bits are free, except that they are those of a product of the same factors in another width:
+    /// the low bits of a product depend on the low bits of the factors.
+    fn free_product(&mut self, a: &[Lit], b: &[Lit]) -> Vec<Lit> {
+        let width = a.len();
+        let is_same = |other: &FreeProduct| {
+            let low = width.min(other.bits.len());
+            let [x, y] = [0, 1].map(|number| &other.factors[number][..low]);
+            (x, y) == (&a[..low], &b[..low]) || (y, x) == (&a[..low], &b[..low])
+        };
+        let others = self.free_products.iter().filter(|other| is_same(other));
+        let mut bits = others.max_by_key(|other| other.bits.len()).map_or_else(Vec::new, |other| other.bits.clone());
+        bits.truncate(width);
+        while bits.len() < width {
+            bits.push(self.circuit.input());
+        }
+        self.free_products.push(FreeProduct { factors: [a, b].map(<[Lit]>::to_vec), bits: bits.clone() });
+        bits
     }
 
     /// Returns a product as a sum of partial products, unless they are many.

@@ -152,6 +152,25 @@ mod tests {
         assert!(counts.iter().all(|&count| count > 40), "{counts:?}");
     }
 
+    /// The low bits of a product of 128 bits are the product of 64 bits, for the same factors only.
+    #[test]
+    fn wide_products_of_two_widths_share_their_low_bits() {
+        let mut terms = Terms::raw();
+        let [x, y, z] = ["x", "y", "z"].map(|name| terms.var(name, Sort::Bits(64)));
+        let mut differs = |[a, b]: [Term; 2], [c, d]: [Term; 2]| {
+            let [a, b] = [a, b].map(|factor| terms.sign_extend(factor, 128));
+            let (wide, narrow) = (terms.mul(a, b), terms.mul(c, d));
+            let low = terms.extract(wide, 0, 64);
+            let equal = terms.eq(low, narrow);
+            let not = terms.not(equal);
+            search(&terms, not, 1000)
+        };
+        assert!(matches!(differs([x, y], [x, y]), Answer::Unsat));
+        assert!(matches!(differs([x, y], [y, x]), Answer::Unsat));
+        assert!(matches!(differs([x, y], [x, z]), Answer::Sat(_)));
+        assert!(matches!(differs([x, x], [x, y]), Answer::Sat(_)));
+    }
+
     /// Puts six pigeons into five holes, which fails only after many conflicts.
     #[test]
     fn conflicts_are_learned_from() {
