@@ -52,7 +52,8 @@ impl Walk<'_> {
     pub(crate) fn visit_condition(&mut self, inst: Inst) -> bool {
         loop {
             let condition = self.func.dfg.inline_arg(inst, 0);
-            self.func.dfg.inst_args_mut(inst)[0] = self.simplify_condition(condition);
+            let simpler = self.simplify_condition(condition);
+            self.func.dfg.inst_args_mut(inst)[0] = self.implied_condition(simpler);
             let data = *self.func.dfg.inst(inst);
             let effect = if self.may_be_simplified(&data) { self.effect_of_rules(&data) } else { None };
             match effect {

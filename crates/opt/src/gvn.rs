@@ -31,6 +31,7 @@ use kingpost_ir::loops::LoopForest;
 use kingpost_ir::type_class::Allowed;
 use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value};
 
+use crate::facts::Facts;
 use crate::fold::{self, Constant};
 use crate::memory::Memory;
 use crate::observer::{Observer, Subject};
@@ -80,9 +81,10 @@ pub(crate) struct Gvn {
     uses: SecondaryMap<Value, u8>,
     /// Blocks with one destination that have lost loads.
     pub(crate) shortened: Vec<Block>,
+    facts: Facts,
 }
 
-heap_bytes!(Gvn { table, memory, representatives, applications, uses, shortened } without { keeps_accesses, prefers_size, has_few_registers, observer });
+heap_bytes!(Gvn { table, memory, representatives, applications, uses, shortened, facts } without { keeps_accesses, prefers_size, has_few_registers, observer });
 
 impl Gvn {
     /// Runs the pass. Returns the change to the edges of the control-flow graph.
@@ -97,9 +99,10 @@ impl Gvn {
         }
         self.memory.reset(func, analyses);
         self.shortened.clear();
+        self.facts.reset(func.dfg.num_values());
         let Some(entry) = func.layout.entry_block() else { return Edges::Kept };
         let large_loop = if self.has_few_registers { MEDIUM_LOOP } else { LARGE_LOOP };
-        let Gvn { table, memory, representatives, applications, observer, uses, shortened, .. } = self;
+        let Gvn { table, memory, representatives, applications, observer, uses, shortened, facts, .. } = self;
         let mut walk = Walk {
             func,
             analyses,
@@ -113,6 +116,7 @@ impl Gvn {
             uses,
             are_uses_counted: false,
             shortened,
+            facts,
             has_lost_load: false,
             block: entry,
             large_loop,
@@ -152,6 +156,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) uses: &'a mut SecondaryMap<Value, u8>,
     pub(crate) are_uses_counted: bool,
     shortened: &'a mut Vec<Block>,
+    pub(crate) facts: &'a mut Facts,
     /// Whether the block that is visited has lost a load.
     has_lost_load: bool,
     /// The block that is visited.
@@ -178,6 +183,7 @@ impl Walk<'_> {
         self.block = block;
         self.loop_size = if self.prefers_size { 0 } else { loop_size(&self.analyses.loops, block) };
         self.memory.enter(block, self.analyses);
+        self.enter_facts();
         let mut next = self.func.layout.first_inst(block);
         while let Some(inst) = next {
             next = self.func.layout.next_inst(inst);
@@ -192,8 +198,10 @@ impl Walk<'_> {
 
     fn visit(&mut self, inst: Inst) {
         self.fuel = FUEL;
-        match purity(self.func.dfg.opcode(inst)) {
+        let opcode = self.func.dfg.opcode(inst);
+        match purity(opcode) {
             Purity::Constant => self.number_only(inst),
+            Purity::Pure if matches!(opcode, Opcode::Icmp | Opcode::Select) && self.replace_implied(inst) => {}
             Purity::Pure => self.visit_pure(inst),
             purity => self.visit_other(inst, purity),
         }
@@ -217,7 +225,7 @@ impl Walk<'_> {
     }
 
     /// Replaces operands by their representatives.
-    fn resolve_operands(&mut self, inst: Inst) {
+    pub(crate) fn resolve_operands(&mut self, inst: Inst) {
         let representatives = &*self.representatives;
         self.func.dfg.map_values(inst, |value| representative(representatives, value));
     }
@@ -314,6 +322,9 @@ impl Walk<'_> {
             return;
         }
         self.table.set(place, key, inst.as_u32());
+        if matches!(self.func.dfg.opcode(inst), Opcode::Trapz | Opcode::Trapnz) {
+            self.learn_from_trap(inst);
+        }
         self.memory.observe();
     }
 

@@ -11,6 +11,7 @@
 //! | `induction.rs`, `sums.rs` | before the same walk: counters of loops, and their sums, in the type that their uses need |
 //! | `counters.rs`, `counter_ranges.rs`, `ranges.rs` | for these: the counters, and the numbers that they may be |
 //! | `numbering.rs`, `memory_ops.rs`, `branches.rs` | parts of the same walk: equal instructions, loads and stores, conditions and branches |
+//! | `implied.rs`, `facts.rs` | for the same walk: comparisons that a branch or trap before them decides |
 //! | `memory.rs` | contents of memory, for that walk |
 //! | `store_to_load_forwarding.rs` | loads of part of a stored value |
 //! | `code_motion.rs` | unused instructions, motion out of loops and into the paths that use a value |
@@ -46,9 +47,11 @@ mod constant_params;
 mod counter_ranges;
 mod counters;
 mod dispatch;
+mod facts;
 mod fold;
 mod gvn;
 mod if_convert;
+mod implied;
 mod induction;
 pub mod inline;
 mod jump_threading;

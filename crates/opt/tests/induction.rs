@@ -108,11 +108,12 @@ block3:
     )
 }
 
-fn outcome(func: &Function, arguments: &[DataValue]) -> Vec<DataValue> {
+/// Returns the results of a call, or why it failed.
+fn outcome(func: &Function, arguments: &[DataValue]) -> Result<Vec<DataValue>, String> {
     let functions = [func.clone()];
     let environment = Environment::new(&functions);
     let mut interpreter = Interpreter::new(&environment);
-    interpreter.call_id(environment.by_index(0).unwrap(), arguments).expect("a loop that ends")
+    interpreter.call_id(environment.by_index(0).unwrap(), arguments).map_err(|error| error.to_string())
 }
 
 /// Generates functions of two narrow arguments and compares them before and after optimization, by `calls` calls each. Returns

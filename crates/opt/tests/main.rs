@@ -2,6 +2,7 @@
 
 mod applications;
 mod growth;
+mod implied;
 mod induction;
 mod inline;
 mod known_bits;

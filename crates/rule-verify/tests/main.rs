@@ -3,6 +3,7 @@
 mod bugs;
 mod clif;
 mod division;
+mod implied;
 mod induction;
 mod mutants;
 mod theorem;

@@ -27,6 +27,7 @@ pub const CASES: &[Case] = &[
     ("conditions", conditions),
     ("diamonds", diamonds),
     ("bounds-checks", bounds_checks),
+    ("implied-conditions", implied_conditions),
     ("siblings", siblings),
     ("deep-dominators", deep_dominators),
     ("loop-nest", loop_nest),
@@ -284,6 +285,23 @@ fn deep_dominators(size: usize) -> String {
         t.block(2 * index + 1, &[]);
     }
     t.end(x)
+}
+
+/// Returns comparisons of two values with constants, and of their sums. Each one is a fact for all later ones.
+fn implied_conditions(size: usize) -> String {
+    let mut t = Text::new(&["i64", "i64"]);
+    for index in 0..size / 8 {
+        let k = t.def(format_args!("iconst.i64 {}", 5 * index));
+        let c = t.def(format_args!("icmp ult v{}, v{k}", index % 2));
+        t.line(format_args!("brif v{c}, block{}, block{}", 2 * index + 2, 2 * index + 1));
+        t.block(2 * index + 2, &[]);
+        t.line("return v0");
+        t.block(2 * index + 1, &[]);
+        let sum = t.def(format_args!("iadd v{}, v{k}", index % 2));
+        let less = t.def(format_args!("icmp ult v{sum}, v{}", 1 - index % 2));
+        t.line(format_args!("trapnz v{less}, user1"));
+    }
+    t.end(0)
 }
 
 /// Returns nested loops, each with a computation that is invariant in all of them.
