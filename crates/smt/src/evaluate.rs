@@ -116,7 +116,22 @@ impl Evaluator {
     /// # Panics
     /// If the term is not below a root, or nothing has been evaluated.
     pub fn value(&self, term: Term) -> Value {
-        let place = self.terms.binary_search(&term).expect("the term is below a root");
+        self.at(self.place(term))
+    }
+
+    /// Returns the place of a term below one of the roots, for [`Evaluator::at`].
+    ///
+    /// # Panics
+    /// If the term is not below a root.
+    pub fn place(&self, term: Term) -> usize {
+        self.terms.binary_search(&term).expect("the term is below a root")
+    }
+
+    /// Returns the value of the term in a place under the last model.
+    ///
+    /// # Panics
+    /// If nothing has been evaluated.
+    pub fn at(&self, place: usize) -> Value {
         self.values[place]
     }
 }

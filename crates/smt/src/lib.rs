@@ -57,7 +57,7 @@ pub use evaluate::{Evaluator, Model};
 pub use float_op::FloatOp;
 pub use polynomial::equal_polynomials;
 pub use script::Query;
-pub use search::search;
+pub use search::{Search, search};
 pub use solver::{Answer, Backend, Solver, SolverError};
 pub use substitute::Substitution;
 pub use term::{Node, Op, Term, Terms};

@@ -3,7 +3,7 @@
 
 use crate::conditions::{Conditions, simplified};
 use kingpost_smt::{
-    Answer, Bits, Evaluator, FloatOp, Model, Node, Op, Query, Solver, Sort, Substitution, Term, Terms, Value, search,
+    Answer, Bits, Evaluator, FloatOp, Model, Node, Op, Query, Search, Solver, Sort, Substitution, Term, Terms, Value,
 };
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -37,8 +37,13 @@ pub(crate) struct Judge<'a> {
     /// The solver for obligations that terms do not decide, and its limit of processor time for one.
     pub(crate) solver: Option<(&'a mut Solver, Duration)>,
     pub(crate) decisions: Decisions,
+    /// The searches bit by bit.
+    search: Search,
     /// Number of searches bit by bit, which cost far more than terms and models.
     pub(crate) searches: u64,
+    /// Decisions of searches and the solver that were no model, by their queries and limits: a place holds what another one does, and
+    /// a path is followed again.
+    decided: HashMap<(Term, u32), Decision>,
     /// Conjunctions of conditions, and whether they contradict one another: a path is followed again where a relation lost
     /// a fact.
     contradictions: HashMap<Term, bool>,
@@ -46,8 +51,10 @@ pub(crate) struct Judge<'a> {
     models: VecDeque<Model>,
 }
 
-/// Maximum number of conflicts of a search bit by bit.
-const MAX_CONFLICTS: u32 = 4000;
+/// Maximum number of conflicts of a search bit by bit for an obligation.
+const MAX_CONFLICTS: u32 = 6000;
+/// Maximum number of conflicts of a search about a value in a place, which may be in another one.
+const MAX_CONFLICTS_OF_PLACE: u32 = 2000;
 /// Number of random models under which terms are compared before a solver is asked.
 const MODELS: u64 = 24;
 /// Number of models of conditions that are kept.
@@ -61,7 +68,9 @@ impl<'a> Judge<'a> {
         Judge {
             solver,
             decisions: Decisions::default(),
+            search: Search::default(),
             searches: 0,
+            decided: HashMap::new(),
             contradictions: HashMap::new(),
             models: VecDeque::new(),
         }
@@ -78,6 +87,15 @@ impl<'a> Judge<'a> {
 
     /// Decides whether two terms are equal wherever the conditions hold.
     pub(crate) fn equal(&mut self, terms: &mut Terms, under: &Conditions, a: Term, b: Term) -> Decision {
+        self.equal_within(terms, under, [a, b], MAX_CONFLICTS)
+    }
+
+    /// Decides whether two terms are equal wherever the conditions hold, with less effort than for an obligation.
+    pub(crate) fn equal_soon(&mut self, terms: &mut Terms, under: &Conditions, a: Term, b: Term) -> Decision {
+        self.equal_within(terms, under, [a, b], MAX_CONFLICTS_OF_PLACE)
+    }
+
+    fn equal_within(&mut self, terms: &mut Terms, under: &Conditions, [a, b]: [Term; 2], conflicts: u32) -> Decision {
         if a == b {
             self.decisions.by_terms += 1;
             return Decision::Holds;
@@ -86,11 +104,15 @@ impl<'a> Judge<'a> {
             return Decision::Unknown;
         }
         let equal = terms.eq(a, b);
-        self.holds(terms, under, equal)
+        self.holds_within(terms, under, equal, conflicts)
     }
 
     /// Decides whether a condition holds wherever the others do.
     pub(crate) fn holds(&mut self, terms: &mut Terms, under: &Conditions, goal: Term) -> Decision {
+        self.holds_within(terms, under, goal, MAX_CONFLICTS)
+    }
+
+    fn holds_within(&mut self, terms: &mut Terms, under: &Conditions, goal: Term, conflicts: u32) -> Decision {
         let Some((query, not)) = self.open_query(terms, under, goal) else {
             self.decisions.by_terms += 1;
             return Decision::Holds;
@@ -98,7 +120,7 @@ impl<'a> Judge<'a> {
         if let Some(model) = random_model(terms, query) {
             return Decision::Fails(Box::new(model));
         }
-        self.search(terms, under, not)
+        self.search(terms, under, not, conflicts)
     }
 
     /// Returns the conditions with the negated goal, and the negated goal, unless terms show that it holds.
@@ -123,12 +145,23 @@ impl<'a> Judge<'a> {
     }
 
     /// Searches for a model of conditions and a negated goal bit by bit, then with the solver.
-    fn search(&mut self, terms: &mut Terms, under: &Conditions, not: Term) -> Decision {
-        self.searches += 1;
+    fn search(&mut self, terms: &mut Terms, under: &Conditions, not: Term, conflicts: u32) -> Decision {
         let reduced = under.reduced(terms);
         let assumptions = terms.all(reduced.known.iter().copied());
         let query = terms.and(assumptions, not);
-        match search(terms, query, MAX_CONFLICTS) {
+        if let Some(decision) = self.decided.get(&(query, conflicts)) {
+            return decision.clone();
+        }
+        let decision = self.search_anew(terms, query, conflicts);
+        if !matches!(decision, Decision::Fails(_)) {
+            self.decided.insert((query, conflicts), decision.clone());
+        }
+        decision
+    }
+
+    fn search_anew(&mut self, terms: &mut Terms, query: Term, conflicts: u32) -> Decision {
+        self.searches += 1;
+        match self.search.run(terms, query, conflicts) {
             Answer::Unsat => {
                 self.decisions.by_search += 1;
                 Decision::Holds
@@ -158,13 +191,45 @@ impl<'a> Judge<'a> {
         if self.models.iter().any(|model| is_model(terms, query, model)) || random_model(terms, query).is_some() {
             return false;
         }
-        let decision = self.search(terms, conditions, not);
+        let decision = self.search(terms, conditions, not, MAX_CONFLICTS);
         if let Decision::Fails(model) = decision {
             self.models.truncate(KEPT_MODELS - 1);
             self.models.push_front(*model);
             return false;
         }
         decision == Decision::Holds
+    }
+
+    /// Returns the values of terms under a few random models of conditions. If none of a few is one of the conditions, a model
+    /// of them is searched for, and the other variables are random. Without one, the models are any.
+    pub(crate) fn samples(&mut self, terms: &mut Terms, roots: &[Term], conditions: &[Term]) -> Samples {
+        let assumptions = terms.all(conditions.iter().copied());
+        let all = [roots, &[assumptions]].concat();
+        let mut random = Random::of(terms, &all);
+        let mut evaluator = Evaluator::prepare(terms, &all);
+        let places: Vec<usize> = roots.iter().map(|&root| evaluator.place(root)).collect();
+        let (mut inside, mut others) = (Vec::new(), Vec::new());
+        for round in 0..MODELS {
+            evaluator.evaluate_by(|_, sort| random.value(sort, round));
+            let models = if evaluator.value(assumptions).is_true() { &mut inside } else { &mut others };
+            models.push(values(&evaluator, &places));
+            if inside.len() == SAMPLES {
+                break;
+            }
+        }
+        if inside.is_empty()
+            && let Answer::Sat(model) = self.search.run(terms, assumptions, MAX_CONFLICTS_OF_PLACE)
+        {
+            for round in 0..SAMPLES as u64 {
+                evaluator.evaluate_by(|name, sort| model.get(name).unwrap_or_else(|| random.value(sort, round)));
+                if evaluator.value(assumptions).is_true() {
+                    inside.push(values(&evaluator, &places));
+                }
+            }
+        }
+        let are_inside = !inside.is_empty();
+        let models = if are_inside { inside } else { others };
+        Samples { evaluator, places, models, are_inside }
     }
 
     /// Finds a model of a query with the solver.
@@ -266,8 +331,9 @@ fn random_model(terms: &Terms, query: Term) -> Option<Model> {
 
 /// Values of terms under a few models.
 pub(crate) struct Samples {
-    roots: Vec<Term>,
     evaluator: Evaluator,
+    /// Places of the terms in the evaluator.
+    places: Vec<usize>,
     /// The values of each model, in the order of the terms.
     pub(crate) models: Vec<Vec<Value>>,
     /// Whether the conditions hold for all models.
@@ -278,44 +344,13 @@ impl Samples {
     /// Adds the values under another model of the conditions. It tells terms apart that all models before made equal.
     pub(crate) fn add(&mut self, model: &Model) {
         self.evaluator.evaluate(model);
-        self.models.push(values(&self.evaluator, &self.roots));
+        self.models.push(values(&self.evaluator, &self.places));
     }
 }
 
-/// Returns the values of terms under the last model.
-fn values(evaluator: &Evaluator, roots: &[Term]) -> Vec<Value> {
-    roots.iter().map(|&root| evaluator.value(root)).collect()
-}
-
-/// Returns the values of terms under a few random models of conditions. If none of a few is one of the conditions, a model
-/// of them is searched for, and the other variables are random. Without one, the models are any.
-pub(crate) fn samples(terms: &mut Terms, roots: &[Term], conditions: &[Term]) -> Samples {
-    let assumptions = terms.all(conditions.iter().copied());
-    let all = [roots, &[assumptions]].concat();
-    let mut random = Random::of(terms, &all);
-    let mut evaluator = Evaluator::prepare(terms, &all);
-    let (mut inside, mut others) = (Vec::new(), Vec::new());
-    for round in 0..MODELS {
-        evaluator.evaluate_by(|_, sort| random.value(sort, round));
-        let models = if evaluator.value(assumptions).is_true() { &mut inside } else { &mut others };
-        models.push(values(&evaluator, roots));
-        if inside.len() == SAMPLES {
-            break;
-        }
-    }
-    if inside.is_empty()
-        && let Answer::Sat(model) = search(terms, assumptions, MAX_CONFLICTS)
-    {
-        for round in 0..SAMPLES as u64 {
-            evaluator.evaluate_by(|name, sort| model.get(name).unwrap_or_else(|| random.value(sort, round)));
-            if evaluator.value(assumptions).is_true() {
-                inside.push(values(&evaluator, roots));
-            }
-        }
-    }
-    let are_inside = !inside.is_empty();
-    let models = if are_inside { inside } else { others };
-    Samples { roots: roots.to_vec(), evaluator, models, are_inside }
+/// Returns the values of the terms in these places under the last model.
+fn values(evaluator: &Evaluator, places: &[usize]) -> Vec<Value> {
+    places.iter().map(|&place| evaluator.at(place)).collect()
 }
 
 /// Returns a number that is random in most rounds, and small or extreme in some.

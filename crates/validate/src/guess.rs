@@ -7,26 +7,27 @@
 //!
 //! The first path to a head proposes the values that terms find in places. If a proof fails, it begins again, and the
 //! first path also proposes values that no term finds, but that equal the contents of a place under models of the
-//! path's conditions, once that is proved. Without a model of the conditions, the path proposes the values whose terms
-//! the conditions make equal to the contents. Values that code after the head uses come first, then those from which it may
-//! compute them again: many of the latter are always zero or one, and equal the contents of many places. A search that
+//! path's conditions, once that is proved: first only values that code after the head uses and that are in no place. If
+//! the proof fails again, it begins a third time with all values. Those that code uses come first, then those from which
+//! it may compute them again: many of the latter are always zero or one, and equal the contents of many places. Without a
+//! model of the conditions, the path proposes the values whose terms the conditions make equal to the contents. A search that
 //! fails returns a model in which two terms differ, and it also tells others apart. Cost: one evaluation of all terms for
 //! each model, and a limited number of searches, at each head.
 
 use crate::clif::parts;
 use crate::conditions::simplifier;
-use crate::equal::{Decision, Samples, samples};
+use crate::equal::Decision;
 use crate::live;
 use crate::path::Path;
-use crate::prove::Proof;
-use crate::relation::{Fact, Needed, Relation, contents};
+use crate::prove::{Effort, Proof};
+use crate::relation::{Comparison, Fact, Needed, Relation, contents};
 use kingpost_ir::Block;
-use kingpost_smt::{Model, Substitution, Term, Value};
+use kingpost_smt::{Term, Value};
 
 /// Maximum number of pairs of a value and a place that are compared at a head.
 const MAX_PROOFS: usize = 2048;
 /// Maximum number of searches bit by bit at a head.
-pub(crate) const MAX_SEARCHES: u64 = 128;
+const MAX_SEARCHES: u64 = 128;
 /// Maximum number of places of a value. Calls overwrite some of them, and a value that is always zero equals the content
 /// of many.
 const MAX_PLACES: usize = 8;
@@ -43,11 +44,13 @@ impl Proof<'_, '_> {
     ) {
         let used = self.used(block);
         let is_used = |needed: &Needed| used.binary_search(&needed.name).is_ok();
-        let mut open: Vec<Needed> = needed
-            .iter()
-            .copied()
-            .filter(|needed| self.terms.value(needed.name).is_none() && (is_used(needed) || !relation.has(needed.name)))
-            .collect();
+        let is_wanted = |needed: &Needed| match self.effort {
+            Effort::Forms => false,
+            Effort::Missing => is_used(needed) && !relation.has(needed.name),
+            Effort::All => is_used(needed) || !relation.has(needed.name),
+        };
+        let is_open = |needed: &Needed| self.terms.value(needed.name).is_none() && is_wanted(needed);
+        let mut open: Vec<Needed> = needed.iter().copied().filter(is_open).collect();
         if open.is_empty() {
             return;
         }
@@ -55,7 +58,7 @@ impl Proof<'_, '_> {
         let contents = contents(self.terms, registers, &path.state, &path.frame);
         let mut roots: Vec<Term> = contents.iter().map(|&(_, content)| content).collect();
         roots.extend(open.iter().map(|needed| needed.value));
-        let mut samples = samples(self.terms, &roots, &path.conditions.known);
+        let mut samples = self.judge.samples(self.terms, &roots, &path.conditions.known);
         let mut simplifier = simplifier(self.terms, &path.conditions);
         let (mut proofs, limit) = (0, self.judge.searches + MAX_SEARCHES);
         for (number, needed) in open.iter().enumerate() {
@@ -81,7 +84,7 @@ impl Proof<'_, '_> {
                     if proofs > MAX_PROOFS || self.judge.searches >= limit {
                         return;
                     }
-                    match self.judge.equal(self.terms, &path.conditions, low, needed.value) {
+                    match self.judge.equal_soon(self.terms, &path.conditions, low, needed.value) {
                         Decision::Holds => {}
                         Decision::Fails(model) => {
                             samples.add(&model);
@@ -99,25 +102,34 @@ impl Proof<'_, '_> {
         }
     }
 
-    /// Returns a filter of the facts of a relation that may hold on `path`, where `substitution` replaces variables by their
-    /// terms on it.
-    pub(crate) fn filter(&mut self, path: &Path, relation: &Relation, substitution: &mut Substitution) -> Filter {
-        let terms = &mut *self.terms;
-        let mut roots = Vec::new();
-        for (place, facts) in &relation.places {
-            let Some(content) = place.content(terms, &path.state, &path.frame) else { continue };
-            for fact in facts {
-                let now = substitution.apply(terms, fact.value);
-                roots.extend([now, terms.extract(content, 0, terms.width(now))]);
-            }
+    /// Removes the comparisons of terms that have different normal forms, unless a thorough proof shows that they are equal
+    /// on the path.
+    pub(crate) fn keep_equal(&mut self, path: &Path, open: Vec<&mut Option<Comparison>>) {
+        if self.effort == Effort::Forms || open.is_empty() {
+            open.into_iter().for_each(|comparison| *comparison = None);
+            return;
         }
-        roots.sort_unstable();
-        roots.dedup();
-        let mut samples = samples(terms, &roots, &path.conditions.known);
+        let sides = |open: &&mut Option<Comparison>| open.as_ref().map(|comparison| [comparison.low, comparison.value]);
+        let roots: Vec<Term> = open.iter().filter_map(sides).flatten().collect();
+        let mut samples = self.judge.samples(self.terms, &roots, &path.conditions.known);
         if !samples.are_inside {
             samples.models.clear();
         }
-        Filter { roots, samples }
+        let limit = self.judge.searches + MAX_SEARCHES;
+        for (number, comparison) in open.into_iter().enumerate() {
+            let Some(Comparison { low, value, .. }) = *comparison else { continue };
+            let is_same = |model: &Vec<Value>| model[2 * number] == model[2 * number + 1];
+            let decision = match self.judge.searches < limit && samples.models.iter().all(is_same) {
+                true => self.judge.equal_soon(self.terms, &path.conditions, low, value),
+                false => Decision::Unknown,
+            };
+            match decision {
+                Decision::Holds => continue,
+                Decision::Fails(model) => samples.add(&model),
+                Decision::Unknown => {}
+            }
+            *comparison = None;
+        }
     }
 
     /// Returns the terms of the values that code after the head of a block uses, in ascending order.
@@ -130,25 +142,6 @@ impl Proof<'_, '_> {
         let mut used: Vec<Term> = known.flat_map(|value| parts(self.terms, value)).collect();
         used.sort_unstable();
         used
-    }
-}
-
-/// Values of terms under models of the conditions of a path.
-pub(crate) struct Filter {
-    roots: Vec<Term>,
-    samples: Samples,
-}
-
-impl Filter {
-    /// Returns `false` if terms differ under a model.
-    pub(crate) fn may_be_equal(&self, a: Term, b: Term) -> bool {
-        let (Ok(a), Ok(b)) = (self.roots.binary_search(&a), self.roots.binary_search(&b)) else { return true };
-        self.samples.models.iter().all(|model| model[a] == model[b])
-    }
-
-    /// Adds a model of the conditions.
-    pub(crate) fn add(&mut self, model: &Model) {
-        self.samples.add(model);
     }
 }
 

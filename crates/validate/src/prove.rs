@@ -83,38 +83,26 @@ fn prove_in(
     mut see: impl FnMut(&mut Proof<'_, '_>),
 ) -> Report {
     let mut judge = Judge::new(solver);
-    let mut attempt = |is_thorough| attempt(func, code, terms, &mut judge, is_thorough, &mut see);
-    let (mut verdict, mut instructions) = attempt(false);
-    if matches!(verdict, Verdict::NotProved(_)) {
-        let before = instructions;
-        (verdict, instructions) = attempt(true);
-        instructions += before;
-    }
+    let (verdict, instructions) = match Proof::new(func, code, terms, &mut judge) {
+        Ok(mut proof) => {
+            let verdict = proof.attempts();
+            see(&mut proof);
+            (verdict, proof.instructions)
+        }
+        Err(feature) => (Verdict::OutOfScope(feature), 0),
+    };
     Report { verdict, decisions: judge.decisions, instructions }
 }
 
-/// Proves code, and calls `see` at the end of the proof, if it began. A thorough proof looks for values in other forms.
-/// Returns the verdict, and the number of instructions on all paths.
-fn attempt(
-    func: &Function,
-    code: &Code<'_>,
-    terms: &mut Terms,
-    judge: &mut Judge<'_>,
-    is_thorough: bool,
-    see: &mut impl FnMut(&mut Proof<'_, '_>),
-) -> (Verdict, u64) {
-    let mut proof = match Proof::new(func, code, terms, judge) {
-        Ok(proof) => Proof { is_thorough, ..proof },
-        Err(feature) => return (Verdict::OutOfScope(feature), 0),
-    };
-    let result = proof.run();
-    see(&mut proof);
-    let verdict = match result {
-        Ok(()) => Verdict::Proved,
-        Err(Stopped::Feature(feature)) => Verdict::OutOfScope(feature),
-        Err(Stopped::Failure(place, failure)) => proof.verdict(place, failure),
-    };
-    (verdict, proof.instructions)
+/// Values at heads of blocks that an attempt at a proof looks for in other forms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Effort {
+    /// None.
+    Forms,
+    /// Values that the code uses and that are in no place by their normal form.
+    Missing,
+    /// All that the code uses, and others that are in no place.
+    All,
 }
 
 /// Origin of a path: the entry of the function, or the head of a block.
@@ -175,8 +163,7 @@ pub(crate) struct Proof<'a, 'j> {
     pub(crate) entry_frame: Frame,
     pub(crate) return_address: Term,
     pub(crate) instructions: u64,
-    /// Whether values are looked for in other forms.
-    pub(crate) is_thorough: bool,
+    pub(crate) effort: Effort,
     /// Values that code after the head of each block uses, once a thorough attempt needs them.
     pub(crate) used: Option<SecondaryMap<Block, Vec<Value>>>,
     /// Checks of the stack limit.
@@ -184,6 +171,28 @@ pub(crate) struct Proof<'a, 'j> {
 }
 
 impl Proof<'_, '_> {
+    /// Makes attempts at a proof, each with more effort, until one succeeds. Returns the last verdict.
+    fn attempts(&mut self) -> Verdict {
+        let mut verdict = self.attempt(Effort::Forms);
+        for effort in [Effort::Missing, Effort::All] {
+            if matches!(verdict, Verdict::NotProved(_)) {
+                verdict = self.attempt(effort);
+            }
+        }
+        verdict
+    }
+
+    fn attempt(&mut self, effort: Effort) -> Verdict {
+        self.effort = effort;
+        self.relations.clear();
+        self.checked = Checked::default();
+        match self.run() {
+            Ok(()) => Verdict::Proved,
+            Err(Stopped::Feature(feature)) => Verdict::OutOfScope(feature),
+            Err(Stopped::Failure(place, failure)) => self.verdict(place, failure),
+        }
+    }
+
     fn run(&mut self) -> Result<(), Stopped> {
         self.check_slots()?;
         let mut work = BTreeSet::from([Origin::Entry]);

@@ -10,7 +10,7 @@
 use crate::frame::Frame;
 use kingpost_ir::Block;
 use kingpost_machine_semantics::State;
-use kingpost_smt::{Node, Op, Substitution, Term, Terms};
+use kingpost_smt::{Node, Op, Sort, Substitution, Term, Terms};
 
 /// A place that holds bits at the head of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,13 +57,10 @@ pub(crate) struct Fact {
 impl Fact {
     /// Returns the fact that `content`, whose low bits are `value`, holds the value called `name`.
     pub(crate) fn of(terms: &mut Terms, name: Term, value: Term, content: Term) -> Fact {
-        let (width, all) = (terms.width(value), terms.width(content));
+        let all = terms.width(content);
         let zero = terms.zero_extend(value, all) == content;
         let sign = terms.sign_extend(value, all) == content;
-        let sign_32 = width < 32 && all == 64 && {
-            let word = terms.sign_extend(value, 32);
-            terms.zero_extend(word, 64) == content
-        };
+        let sign_32 = is_sign_extended_to_32(terms, value, content);
         Fact { value: name, zero, sign, sign_32 }
     }
 
@@ -83,18 +80,20 @@ impl Fact {
         self.zero || self.sign || self.sign_32
     }
 
-    /// Returns the fact without the extensions that `other` lacks.
-    fn meet(self, other: Fact) -> Fact {
+    /// Returns the fact without the extensions that a place does not hold whose content is `content`, with `value` in its low
+    /// bits.
+    fn meet(self, terms: &mut Terms, value: Term, content: Term) -> Fact {
+        let all = terms.width(content);
         Fact {
             value: self.value,
-            zero: self.zero && other.zero,
-            sign: self.sign && other.sign,
-            sign_32: self.sign_32 && other.sign_32,
+            zero: self.zero && terms.zero_extend(value, all) == content,
+            sign: self.sign && terms.sign_extend(value, all) == content,
+            sign_32: self.sign_32 && is_sign_extended_to_32(terms, value, content),
         }
     }
 
-    /// Returns the content of a place of `all` bits, with `unknown` above the value.
-    fn content(self, terms: &mut Terms, all: u32, unknown: Term) -> Term {
+    /// Returns the content of a place of `all` bits. `unknown` returns the bits of the place that are above the value.
+    fn content(self, terms: &mut Terms, all: u32, unknown: impl FnOnce(&mut Terms) -> Term) -> Term {
         let width = terms.width(self.value);
         if width == all {
             self.value
@@ -106,10 +105,30 @@ impl Fact {
             let word = terms.sign_extend(self.value, 32);
             terms.zero_extend(word, 64)
         } else {
+            let unknown = unknown(terms);
             let above = terms.extract(unknown, width, all - width);
             terms.concat(above, self.value)
         }
     }
+}
+
+/// Returns `true` if a content is the sign extension of a value to 32 bits, and zeros above.
+fn is_sign_extended_to_32(terms: &mut Terms, value: Term, content: Term) -> bool {
+    terms.width(value) < 32 && terms.width(content) == 64 && {
+        let word = terms.sign_extend(value, 32);
+        terms.zero_extend(word, 64) == content
+    }
+}
+
+/// Terms that a fact compares on a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Comparison {
+    /// The low bits of the content.
+    pub(crate) low: Term,
+    /// The value.
+    pub(crate) value: Term,
+    /// The content of the place.
+    content: Term,
 }
 
 /// The head of a block, and what the proof knows there.
@@ -244,30 +263,41 @@ impl Relation {
         }
     }
 
-    /// Drops the facts that do not hold on a path that arrives with this state and frame. `value` returns the term of
-    /// a value on the path, `same` decides whether two terms are equal. Returns `true` if a fact was dropped.
-    pub(crate) fn restrict(
-        &mut self,
+    /// Returns what each fact compares on a path that arrives with this state and frame, in the order of the places and their
+    /// facts. `value` returns the term of a value on the path. A place without a content has no fact.
+    pub(crate) fn comparisons(
+        &self,
         terms: &mut Terms,
         state: &State,
         frame: &Frame,
         mut value: impl FnMut(&mut Terms, Term) -> Term,
-        mut same: impl FnMut(&mut Terms, Term, Term) -> bool,
-    ) -> bool {
-        let mut changed = false;
-        for (place, facts) in &mut self.places {
+    ) -> Vec<Option<Comparison>> {
+        let mut all = Vec::new();
+        for (place, facts) in &self.places {
             let content = place.content(terms, state, frame);
+            all.extend(facts.iter().map(|fact| {
+                let content = content?;
+                let value = value(terms, fact.value);
+                Some(Comparison { low: terms.extract(content, 0, terms.width(value)), value, content })
+            }));
+        }
+        all
+    }
+
+    /// Drops the facts whose comparisons do not hold. Returns `true` if a fact was dropped, or lost an extension.
+    pub(crate) fn restrict(
+        &mut self,
+        terms: &mut Terms,
+        holding: impl IntoIterator<Item = Option<Comparison>>,
+    ) -> bool {
+        let (mut changed, mut holding) = (false, holding.into_iter());
+        for (_, facts) in &mut self.places {
             let before = facts.len();
             facts.retain_mut(|fact| {
-                let Some(content) = content else { return false };
-                let now = value(terms, fact.value);
-                let low = terms.extract(content, 0, terms.width(now));
-                if !same(terms, low, now) {
-                    return false;
-                }
-                let kept = fact.meet(Fact::of(terms, fact.value, low, content));
+                let Some(Comparison { low, value, content }) = holding.next().flatten() else { return false };
+                let kept = fact.meet(terms, low, content);
                 // Below the full width, only the extensions that are left distinguish the facts.
-                changed |= kept != *fact && terms.width(now) < terms.width(content);
+                changed |= kept != *fact && terms.width(value) < terms.width(content);
                 *fact = kept;
                 true
             });
@@ -283,14 +313,11 @@ impl Relation {
         let mut pieces = Vec::new();
         let mut equations = Vec::new();
         for &(place, ref facts) in &self.places {
-            let (all, above) = match place {
-                Place::General(number) => (64, unknown.general[number]),
-                Place::Vector(number, half) => (64, unknown.vector[number][half]),
-                Place::Frame(offset, bytes) => {
-                    let width = 8 * bytes as u32;
-                    let name = format!("?frame{offset}:{bytes}");
-                    (width, terms.var(&name, kingpost_smt::Sort::Bits(width)))
-                }
+            let all = place.bits();
+            let above = |terms: &mut Terms| match place {
+                Place::General(number) => unknown.general[number],
+                Place::Vector(number, half) => unknown.vector[number][half],
+                Place::Frame(offset, bytes) => terms.var(&format!("?frame{offset}:{bytes}"), Sort::Bits(all)),
             };
             // The fact that says most about the place.
             let most = (0..facts.len()).rev().max_by_key(|&number| {
@@ -356,8 +383,8 @@ fn is_variable(terms: &Terms, term: Term) -> bool {
 fn solve(terms: &mut Terms, equations: &[(Term, Term)]) -> (Vec<(Term, Term)>, Vec<Term>) {
     let mut pairs: Vec<(Term, Term)> = Vec::new();
     let mut left = Vec::new();
+    let mut substitution = Substitution::new([]);
     for &(a, b) in equations {
-        let mut substitution = Substitution::new(pairs.iter().copied());
         let (a, b) = (substitution.apply(terms, a), substitution.apply(terms, b));
         if a == b {
             continue;
@@ -381,6 +408,7 @@ fn solve(terms: &mut Terms, equations: &[(Term, Term)]) -> (Vec<(Term, Term)>, V
             *old = one.apply(terms, *old);
         }
         pairs.push((from, to));
+        substitution = Substitution::new(pairs.iter().copied());
     }
     (pairs, left)
 }

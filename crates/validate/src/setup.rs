@@ -10,7 +10,7 @@ use crate::frame::Frame;
 use crate::input::Code;
 use crate::live;
 use crate::path::Surroundings;
-use crate::prove::{Proof, Site, Stopped};
+use crate::prove::{Effort, Proof, Site, Stopped};
 use crate::symbols::symbols;
 use crate::translate;
 use cranelift_entity::SecondaryMap;
@@ -184,7 +184,7 @@ impl<'a, 'j> Proof<'a, 'j> {
             entry_frame,
             return_address,
             instructions: 0,
-            is_thorough: false,
+            effort: Effort::Forms,
             used: None,
             checked: Checked::default(),
         };

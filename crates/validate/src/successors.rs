@@ -5,10 +5,9 @@ use crate::clif::{Call, Edge, Effect, Exit, parts};
 use crate::conditions::{simplified, simplifier};
 use crate::equal::Decision;
 use crate::error::Fault;
-use crate::guess::MAX_SEARCHES;
 use crate::path::{Failure, Path, distance, pass_over};
-use crate::prove::{End, Origin, Proof, Stop};
-use crate::relation::{Needed, Relation};
+use crate::prove::{Effort, End, Origin, Proof, Stop};
+use crate::relation::{Comparison, Needed, Relation};
 use kingpost_ir::Block;
 use kingpost_smt::{Node, Op, Sort, Substitution, Term};
 use std::collections::BTreeSet;
@@ -305,40 +304,17 @@ impl Proof<'_, '_> {
                 let machine = self.around.code.machine;
                 let registers = (machine.generals(), machine.vectors());
                 let mut relation = Relation::propose(self.terms, registers, &path.state, &path.frame, &needed);
-                if self.is_thorough {
+                if self.effort != Effort::Forms {
                     self.guess(path, registers, block, &needed, &mut relation);
                 }
                 self.relations[block] = Some(relation);
                 true
             }
             Some(mut relation) => {
-                let mut filter = self.is_thorough.then(|| self.filter(path, &relation, &mut substitution));
-                let (judge, conditions) = (&mut *self.judge, &path.conditions);
-                let mut simplifier = simplifier(self.terms, conditions);
-                let limit = judge.searches + MAX_SEARCHES;
-                let changed = relation.restrict(
-                    self.terms,
-                    &path.state,
-                    &path.frame,
-                    |terms, term| substitution.apply(terms, term),
-                    |terms, a, b| {
-                        if judge.is_same_under(terms, &mut simplifier, a, b) {
-                            return true;
-                        }
-                        let Some(filter) = &mut filter else { return false };
-                        if judge.searches >= limit || !filter.may_be_equal(a, b) {
-                            return false;
-                        }
-                        match judge.equal(terms, conditions, a, b) {
-                            Decision::Holds => true,
-                            Decision::Fails(model) => {
-                                filter.add(&model);
-                                false
-                            }
-                            Decision::Unknown => false,
-                        }
-                    },
-                );
+                let mut comparisons = relation
+                    .comparisons(self.terms, &path.state, &path.frame, |terms, term| substitution.apply(terms, term));
+                self.keep_holding(path, &mut comparisons);
+                let changed = relation.restrict(self.terms, comparisons);
                 self.relations[block] = Some(relation);
                 changed
             }
@@ -347,5 +323,16 @@ impl Proof<'_, '_> {
             work.insert(Origin::Head(self.numbers[block]));
         }
         Ok(())
+    }
+
+    /// Removes the comparisons that do not hold on a path, or may not hold.
+    fn keep_holding(&mut self, path: &Path, comparisons: &mut [Option<Comparison>]) {
+        let mut simplifier = simplifier(self.terms, &path.conditions);
+        let mut differs = |comparison: &Comparison| {
+            let Comparison { low, value, .. } = *comparison;
+            !self.judge.is_same_under(self.terms, &mut simplifier, low, value)
+        };
+        let open = comparisons.iter_mut().filter(|comparison| comparison.as_ref().is_some_and(&mut differs)).collect();
+        self.keep_equal(path, open);
     }
 }

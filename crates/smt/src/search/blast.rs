@@ -7,15 +7,19 @@ use crate::hash::BuildTermHasher;
 use crate::term::{Node, Op, Term, Terms};
 use std::collections::HashMap;
 
-/// Maximum number of gates.
+/// Maximum number of gates of a search.
 const MAX_GATES: usize = 200_000;
+/// Number of gates up to which circuits are kept.
+const MAX_KEPT: usize = 1 << 20;
 /// Maximum number of bits of the partial products of a product that is not free.
 const MAX_PRODUCT: usize = 1200;
 
-/// Circuits of terms.
+/// Circuits of terms of one arena. They remain from one search to the next.
 #[derive(Default, Debug)]
 pub(super) struct Blaster {
     pub(super) circuit: Circuit,
+    /// Facts about the terms of the search.
+    pub(super) facts: Vec<Lit>,
     /// The bits of each term, the lowest first; one for a boolean.
     bits: HashMap<Term, Vec<Lit>, BuildTermHasher>,
     free_products: Vec<FreeProduct>,
@@ -29,17 +33,27 @@ struct FreeProduct {
 }
 
 impl Blaster {
-    /// Defines terms. Children come before their parents. Returns `false` if there are too many gates.
+    /// Defines the terms of a search. Children come before their parents. Returns `false` if there are too many gates.
     pub(super) fn define(&mut self, terms: &Terms, cone: &[Term]) -> bool {
+        let most = self.circuit.len() + MAX_GATES;
         for &term in cone {
+            if self.bits.contains_key(&term) {
+                continue;
+            }
             let bits = self.term(terms, term);
             self.bits.insert(term, bits);
-            if self.circuit.len() > MAX_GATES {
+            if self.circuit.len() > most {
                 return false;
             }
         }
+        self.facts.clear();
         self.state_floats(terms, cone);
         true
+    }
+
+    /// Returns `true` if the circuits have grown beyond what is kept for the next search.
+    pub(super) fn is_large(&self) -> bool {
+        self.circuit.len() > MAX_KEPT
     }
 
     /// Returns the bits of a term, the lowest first.
@@ -47,20 +61,15 @@ impl Blaster {
         self.bits[&term].clone()
     }
 
-    /// Requires a boolean to be true.
-    pub(super) fn require(&mut self, term: Term) {
-        let lit = self.bits[&term][0];
-        self.circuit.clauses.add(&[lit]);
-    }
-
-    /// Decides whether an assignment exists, within a number of conflicts.
-    pub(super) fn solve(&mut self, conflicts: u32) -> Option<bool> {
-        self.circuit.clauses.solve(conflicts)
+    /// Decides whether an assignment makes a boolean true, within a number of conflicts.
+    pub(super) fn solve(&mut self, formula: Term, conflicts: u32) -> Option<bool> {
+        self.facts.push(self.bits[&formula][0]);
+        self.circuit.solve(&self.facts, MAX_GATES, conflicts)
     }
 
     /// Returns the value of a term under the assignment.
     pub(super) fn value(&self, terms: &Terms, term: Term) -> Value {
-        let is_true = |lit: Lit| self.circuit.clauses.is_true(lit);
+        let is_true = |lit: Lit| self.circuit.is_true(lit);
         let bits = &self.bits[&term];
         match terms.sort(term) {
             Sort::Bool => Value::Bool(is_true(bits[0])),

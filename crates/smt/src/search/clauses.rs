@@ -5,9 +5,10 @@
 //! 2. The trail has the true literals in the order of their assignment; the reason of a literal is a clause whose first
 //!    literal it is and whose other literals are false and before it.
 //! 3. A learned clause has one literal of the last level, which is first, and the literal of the highest other level is
-//!    second.
+//!    second. Literals that follow from others in it are left out (Sörensson and Biere, Minimizing learned clauses, 2009).
 
 use super::order::Order;
+use std::ops::Range;
 
 /// A variable or its negation: twice the number of the variable, plus 1 for the negation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -22,7 +23,7 @@ impl Lit {
         Lit(self.0 ^ u32::from(is_negated))
     }
 
-    fn variable(self) -> usize {
+    pub(super) fn variable(self) -> usize {
         (self.0 >> 1) as usize
     }
 
@@ -39,16 +40,37 @@ impl std::ops::Not for Lit {
     }
 }
 
-/// Clauses and an assignment.
+/// A clause that watches a literal.
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    /// Place of the clause in memory.
+    clause: u32,
+    /// Another literal of the clause. If it is true, the clause needs no visit.
+    other: Lit,
+}
+
+/// Result of a visit to a clause.
+enum Visit {
+    /// The clause watches another literal instead.
+    Moved,
+    /// The clause has this literal, which is true.
+    Kept(Lit),
+    /// All its literals are false.
+    Conflict,
+}
+
+/// Clauses and an assignment. The memory is used again for the clauses of the next search.
 #[derive(Default, Debug)]
 pub(super) struct Clauses {
-    clauses: Vec<Vec<Lit>>,
+    /// All clauses, one after the other: the number of literals, and the literals.
+    memory: Vec<Lit>,
     /// The clauses that watch each literal.
-    watches: Vec<Vec<u32>>,
+    watches: Vec<Vec<Watch>>,
     /// Whether each literal is true.
     is_true: Vec<bool>,
     /// Decision level of each assigned variable.
     levels: Vec<u32>,
+    /// The clause that assigned each variable, by its place in memory.
     reasons: Vec<Option<u32>>,
     /// The last value of each variable.
     phases: Vec<bool>,
@@ -59,6 +81,10 @@ pub(super) struct Clauses {
     propagated: usize,
     order: Order,
     seen: Vec<bool>,
+    /// The clause that the last conflict showed.
+    learned: Vec<Lit>,
+    /// Literals that were removed from it.
+    dropped: Vec<Lit>,
     /// Whether the clauses contradict one another without decisions.
     is_contradictory: bool,
 }
@@ -67,17 +93,27 @@ pub(super) struct Clauses {
 const FIRST_RESTART: u32 = 64;
 
 impl Clauses {
-    /// Adds a variable and returns it.
-    pub(super) fn variable(&mut self) -> Lit {
-        let lit = Lit(2 * self.levels.len() as u32);
-        self.levels.push(0);
-        self.reasons.push(None);
-        self.phases.push(false);
-        self.seen.push(false);
-        self.is_true.extend([false; 2]);
-        self.watches.extend([const { Vec::new() }; 2]);
-        self.order.add();
-        lit
+    /// Removes all clauses, and sets the number of variables.
+    pub(super) fn reset(&mut self, variables: usize) {
+        let before = self.is_true.len();
+        self.watches[..before].iter_mut().for_each(Vec::clear);
+        self.watches.resize(self.watches.len().max(2 * variables), Vec::new());
+        self.memory.clear();
+        self.trail.clear();
+        self.decisions.clear();
+        self.propagated = 0;
+        self.is_contradictory = false;
+        self.is_true.clear();
+        self.is_true.resize(2 * variables, false);
+        self.levels.clear();
+        self.levels.resize(variables, 0);
+        self.reasons.clear();
+        self.reasons.resize(variables, None);
+        self.phases.clear();
+        self.phases.resize(variables, false);
+        self.seen.clear();
+        self.seen.resize(variables, false);
+        self.order.reset(variables);
     }
 
     /// Returns `true` if a literal is true under the assignment.
@@ -94,22 +130,30 @@ impl Clauses {
         if clause.iter().any(|&lit| self.is_true(lit)) {
             return;
         }
-        let open: Vec<Lit> = clause.iter().copied().filter(|&lit| !self.is_true(!lit)).collect();
-        match open[..] {
-            [] => self.is_contradictory = true,
-            [lit] => self.assign(lit, None),
-            _ => {
-                self.attach(open);
+        let start = self.memory.len();
+        self.memory.push(Lit(0));
+        for &lit in clause {
+            if !self.is_true(!lit) {
+                self.memory.push(lit);
             }
+        }
+        match self.memory[start + 1..] {
+            [] => self.is_contradictory = true,
+            [lit] => {
+                self.memory.truncate(start);
+                self.assign(lit, None);
+            }
+            _ => self.attach(start),
         }
     }
 
-    fn attach(&mut self, clause: Vec<Lit>) -> u32 {
-        let number = self.clauses.len() as u32;
-        self.watches[clause[0].index()].push(number);
-        self.watches[clause[1].index()].push(number);
-        self.clauses.push(clause);
-        number
+    /// Begins to watch the clause at the end of memory.
+    fn attach(&mut self, start: usize) {
+        self.memory[start] = Lit((self.memory.len() - start - 1) as u32);
+        let (first, second) = (self.memory[start + 1], self.memory[start + 2]);
+        let clause = start as u32;
+        self.watches[first.index()].push(Watch { clause, other: second });
+        self.watches[second.index()].push(Watch { clause, other: first });
     }
 
     fn assign(&mut self, lit: Lit, reason: Option<u32>) {
@@ -117,6 +161,12 @@ impl Clauses {
         self.levels[lit.variable()] = self.decisions.len() as u32;
         self.reasons[lit.variable()] = reason;
         self.trail.push(lit);
+    }
+
+    /// Returns the places of the literals of a clause.
+    fn literals(&self, clause: u32) -> Range<usize> {
+        let start = clause as usize;
+        start + 1..start + 1 + self.memory[start].0 as usize
     }
 
     /// Assigns what follows from the assignment. Returns a clause whose literals are all false, if there is one.
@@ -127,11 +177,16 @@ impl Clauses {
             let mut watching = std::mem::take(&mut self.watches[false_lit.index()]);
             let (mut kept, mut conflict) = (0, None);
             for at in 0..watching.len() {
-                let number = watching[at];
-                if conflict.is_some() || !self.visit(number, false_lit, &mut conflict) {
-                    watching[kept] = number;
-                    kept += 1;
+                let mut watch = watching[at];
+                if conflict.is_none() && !self.is_true[watch.other.index()] {
+                    match self.visit(watch.clause, false_lit) {
+                        Visit::Moved => continue,
+                        Visit::Kept(lit) => watch.other = lit,
+                        Visit::Conflict => conflict = Some(watch.clause),
+                    }
                 }
+                watching[kept] = watch;
+                kept += 1;
             }
             watching.truncate(kept);
             self.watches[false_lit.index()] = watching;
@@ -142,42 +197,43 @@ impl Clauses {
         None
     }
 
-    /// Visits a clause with a watched literal that became false. Returns `true` if another literal is watched instead.
-    fn visit(&mut self, number: u32, false_lit: Lit, conflict: &mut Option<u32>) -> bool {
-        let clause = &mut self.clauses[number as usize];
+    /// Visits a clause with a watched literal that became false.
+    fn visit(&mut self, number: u32, false_lit: Lit) -> Visit {
+        let range = self.literals(number);
+        let clause = &mut self.memory[range];
         if clause[0] == false_lit {
             clause.swap(0, 1);
         }
         let first = clause[0];
         if self.is_true[first.index()] {
-            return false;
+            return Visit::Kept(first);
         }
         for at in 2..clause.len() {
             if !self.is_true[(!clause[at]).index()] {
                 clause.swap(1, at);
                 let watched = clause[1].index();
-                self.watches[watched].push(number);
-                return true;
+                self.watches[watched].push(Watch { clause: number, other: first });
+                return Visit::Moved;
             }
         }
         if self.is_true(!first) {
-            *conflict = Some(number);
-        } else {
-            self.assign(first, Some(number));
+            return Visit::Conflict;
         }
-        false
+        self.assign(first, Some(number));
+        Visit::Kept(first)
     }
 
-    /// Returns the clause that a conflict shows, and the level to which it leads back: resolves with reasons until one
+    /// Finds the clause that a conflict shows, and returns the level to which it leads back: resolves with reasons until one
     /// literal of the last level is left.
-    fn learn(&mut self, conflict: u32) -> (Vec<Lit>, usize) {
+    fn learn(&mut self, conflict: u32) -> usize {
         let last = self.decisions.len() as u32;
-        let mut learned = vec![Lit(0)];
+        self.learned.clear();
+        self.learned.push(Lit(0));
         let (mut reason, mut open, mut at) = (conflict, 0, self.trail.len());
         let mut resolved: Option<Lit> = None;
         loop {
-            for position in 0..self.clauses[reason as usize].len() {
-                let lit = self.clauses[reason as usize][position];
+            for place in self.literals(reason) {
+                let lit = self.memory[place];
                 let variable = lit.variable();
                 if Some(lit) == resolved || self.seen[variable] || self.levels[variable] == 0 {
                     continue;
@@ -187,7 +243,7 @@ impl Clauses {
                 if self.levels[variable] == last {
                     open += 1;
                 } else {
-                    learned.push(lit);
+                    self.learned.push(lit);
                 }
             }
             let lit = loop {
@@ -199,22 +255,52 @@ impl Clauses {
             self.seen[lit.variable()] = false;
             open -= 1;
             if open == 0 {
-                learned[0] = !lit;
+                self.learned[0] = !lit;
                 break;
             }
             reason = self.reasons[lit.variable()].expect("literals after the decision have a reason");
             resolved = Some(lit);
         }
-        let mut back = 0;
-        for position in 1..learned.len() {
-            self.seen[learned[position].variable()] = false;
-            let level = self.levels[learned[position].variable()] as usize;
+        self.shorten()
+    }
+
+    /// Removes the literals of the learned clause that follow from others in it. Returns the level to which the clause leads
+    /// back.
+    fn shorten(&mut self) -> usize {
+        let mut learned = std::mem::take(&mut self.learned);
+        let (mut kept, mut back) = (1, 0);
+        for at in 1..learned.len() {
+            let lit = learned[at];
+            let level = self.levels[lit.variable()] as usize;
+            if self.follows(lit) {
+                // Others may follow from it, so it remains seen until the end. What it follows from remains in the clause or
+                // follows itself from earlier literals of the trail.
+                self.dropped.push(lit);
+                continue;
+            }
+            learned[kept] = lit;
             if level > back {
                 back = level;
-                learned.swap(1, position);
+                learned.swap(1, kept);
             }
+            kept += 1;
         }
-        (learned, back)
+        learned.truncate(kept);
+        for &lit in learned[1..].iter().chain(&self.dropped) {
+            self.seen[lit.variable()] = false;
+        }
+        self.dropped.clear();
+        self.learned = learned;
+        back
+    }
+
+    /// Returns `true` if a literal of the learned clause is false because others of the clause are.
+    fn follows(&self, lit: Lit) -> bool {
+        let Some(reason) = self.reasons[lit.variable()] else { return false };
+        self.memory[self.literals(reason)].iter().all(|other| {
+            let variable = other.variable();
+            variable == lit.variable() || self.seen[variable] || self.levels[variable] == 0
+        })
     }
 
     fn go_back(&mut self, level: usize) {
@@ -226,6 +312,15 @@ impl Clauses {
         }
         self.decisions.truncate(level);
         self.propagated = length;
+    }
+
+    /// Adds the learned clause, and returns its place in memory.
+    fn keep_learned(&mut self) -> u32 {
+        let start = self.memory.len();
+        self.memory.push(Lit(0));
+        self.memory.extend_from_slice(&self.learned);
+        self.attach(start);
+        start as u32
     }
 
     /// Decides whether an assignment makes all clauses true, within a number of conflicts.
@@ -243,11 +338,10 @@ impl Clauses {
                 if count > conflicts {
                     return None;
                 }
-                let (learned, back) = self.learn(conflict);
+                let back = self.learn(conflict);
                 self.go_back(back);
-                let first = learned[0];
-                let reason = (learned.len() > 1).then(|| self.attach(learned));
-                self.assign(first, reason);
+                let reason = (self.learned.len() > 1).then(|| self.keep_learned());
+                self.assign(self.learned[0], reason);
                 self.order.decay();
                 if count >= next_restart {
                     restarts += 1;

@@ -166,7 +166,7 @@ impl Blaster {
 
     fn imply(&mut self, condition: Lit, fact: Lit) {
         let lit = self.circuit.or(!condition, fact);
-        self.circuit.clauses.add(&[lit]);
+        self.facts.push(lit);
     }
 
     /// Returns `true` if the magnitude of a float is at least a positive number, or the float is a NaN.

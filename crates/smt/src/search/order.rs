@@ -17,13 +17,15 @@ const DECAY: f64 = 0.95;
 const MOST: f64 = 1e100;
 
 impl Order {
-    /// Adds a variable with the next number.
-    pub(super) fn add(&mut self) {
-        let variable = self.places.len() as u32;
-        self.places.push(ABSENT);
-        self.activity.push(0.0);
-        self.step = self.step.max(1.0);
-        self.insert(variable);
+    /// Sets the number of variables. None has had a part in a conflict.
+    pub(super) fn reset(&mut self, variables: usize) {
+        self.heap.clear();
+        self.heap.extend(0..variables as u32);
+        self.places.clear();
+        self.places.extend(0..variables);
+        self.activity.clear();
+        self.activity.resize(variables, 0.0);
+        self.step = 1.0;
     }
 
     /// Inserts a variable unless it is there.
