@@ -8,52 +8,70 @@ use std::collections::HashMap;
 /// A substitution, with its results for the terms to which it was applied.
 #[derive(Debug)]
 pub struct Substitution {
-    /// Terms that are replaced.
-    sources: Vec<Term>,
-    /// Results, and `None` for a term that was reached and has no result yet.
-    replaced: HashMap<Term, Option<Term>, BuildTermHasher>,
+    /// Terms that are replaced, in ascending order, with their replacements.
+    sources: Vec<(Term, Term)>,
+    /// Results of other terms, and `None` for one that was reached and has no result yet.
+    results: HashMap<Term, Option<Term>, BuildTermHasher>,
 }
 
 impl Substitution {
-    /// Returns a substitution that replaces each first term by its second.
+    /// Returns a substitution that replaces each first term by its second. Of pairs with one first term, the last counts.
     pub fn new(pairs: impl IntoIterator<Item = (Term, Term)>) -> Substitution {
-        let replaced: HashMap<_, _, _> = pairs.into_iter().map(|(from, to)| (from, Some(to))).collect();
-        let mut sources: Vec<Term> = replaced.keys().copied().collect();
-        sources.sort_unstable();
-        Substitution { sources, replaced }
+        let mut sources: Vec<(Term, Term)> = pairs.into_iter().collect();
+        sources.reverse();
+        sources.sort_by_key(|&(from, _)| from);
+        sources.dedup_by_key(|&mut (from, _)| from);
+        Substitution { sources, results: HashMap::default() }
     }
 
     /// Returns `root` with the replacements made. Cost: the terms below `root` that may contain a replaced term and that no
     /// root before reached.
     pub fn apply(&mut self, terms: &mut Terms, root: Term) -> Term {
-        if !self.may_change(terms, root) {
+        if let Some(new) = self.replacement(root) {
+            return new;
+        }
+        if matches!(terms.node(root), Node::Const(_) | Node::Var(_)) || !self.may_change(terms, root) {
             return root;
         }
         let (mut work, mut cone) = (vec![root], Vec::new());
         while let Some(term) = work.pop() {
-            if self.replaced.contains_key(&term) || !self.may_change(terms, term) {
+            if self.is_known(term) || !self.may_change(terms, term) {
                 continue;
             }
-            self.replaced.insert(term, None);
+            self.results.insert(term, None);
             cone.push(term);
             work.extend(terms.node(term).operands());
         }
         cone.sort_unstable();
         for term in cone {
             let new = self.rebuild(terms, term);
-            self.replaced.insert(term, Some(new));
+            self.results.insert(term, Some(new));
         }
         self.result(root)
     }
 
+    /// Returns the replacement of a term that is replaced.
+    fn replacement(&self, term: Term) -> Option<Term> {
+        let place = self.sources.binary_search_by_key(&term, |&(from, _)| from).ok()?;
+        Some(self.sources[place].1)
+    }
+
+    fn is_known(&self, term: Term) -> bool {
+        self.replacement(term).is_some() || self.results.contains_key(&term)
+    }
+
     /// Returns `false` if no replaced term is below a term.
     fn may_change(&self, terms: &Terms, term: Term) -> bool {
-        self.sources.iter().take_while(|&&source| source <= term).any(|&source| terms.may_contain(term, source))
+        self.sources
+            .iter()
+            .take_while(|&&(source, _)| source <= term)
+            .any(|&(source, _)| terms.may_contain(term, source))
     }
 
     /// Returns the result for a term that was reached, or that does not change.
     fn result(&self, term: Term) -> Term {
-        self.replaced.get(&term).copied().flatten().unwrap_or(term)
+        let reached = || self.results.get(&term).copied().flatten();
+        self.replacement(term).or_else(reached).unwrap_or(term)
     }
 
     fn rebuild(&self, terms: &mut Terms, term: Term) -> Term {

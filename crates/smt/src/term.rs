@@ -114,7 +114,8 @@ impl Node {
 /// All terms, each once. Constructors are in `build/`.
 #[derive(Default, Debug)]
 pub struct Terms {
-    nodes: Vec<(Node, Sort)>,
+    nodes: Vec<Node>,
+    sorts: Vec<Sort>,
     /// For each term, a bit for each variable below it. Several variables share a bit.
     signatures: Vec<u64>,
     numbers: HashMap<(Node, Sort), Term, BuildTermHasher>,
@@ -171,7 +172,8 @@ impl Terms {
                 Node::Var(number) => 1 << (number % u64::BITS),
                 _ => node.operands().fold(0, |all, operand| all | self.signatures[operand.index()]),
             };
-            self.nodes.push((node, sort));
+            self.nodes.push(node);
+            self.sorts.push(sort);
             self.signatures.push(signature);
         }
         term
@@ -185,7 +187,7 @@ impl Terms {
     /// Returns the results that were kept, each with its operation on operands, unless that is the result's own node. They are
     /// the equalities on which the normal forms of code rest.
     pub fn kept_results(&self) -> impl Iterator<Item = (Node, Sort, Term)> {
-        let is_own = |node, result: Term| self.nodes[result.index()].0 == node;
+        let is_own = |node, result: Term| self.nodes[result.index()] == node;
         self.results
             .iter()
             .filter(move |&(&(node, _), &result)| !is_own(node, result))
@@ -203,19 +205,22 @@ impl Terms {
     }
 
     /// Returns the node of a term.
+    #[inline]
     pub fn node(&self, term: Term) -> Node {
-        self.nodes[term.index()].0
+        self.nodes[term.index()]
     }
 
     /// Returns the sort of a term.
+    #[inline]
     pub fn sort(&self, term: Term) -> Sort {
-        self.nodes[term.index()].1
+        self.sorts[term.index()]
     }
 
     /// Returns the width of a bit-vector term, in bits.
     ///
     /// # Panics
     /// If the term is a boolean.
+    #[inline]
     pub fn width(&self, term: Term) -> u32 {
         match self.sort(term) {
             Sort::Bits(width) => width,
