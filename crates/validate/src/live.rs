@@ -23,7 +23,11 @@ pub(crate) fn needed(
     sources: &Sources,
     order: &[Block],
 ) -> Result<SecondaryMap<Block, Vec<Value>>, Feature> {
-    collect(func, sources, order, true)
+    let operands = |value: Value| match func.dfg.value_def(value) {
+        ValueDef::Result(inst, _) => func.dfg.inst_args(inst),
+        _ => &[],
+    };
+    values_at_heads(func, sources, order, operands)
 }
 
 /// Returns the values that an instruction or edge which is reached from the head of each block uses, in ascending order.
@@ -35,64 +39,42 @@ pub(crate) fn used(
     sources: &Sources,
     order: &[Block],
 ) -> Result<SecondaryMap<Block, Vec<Value>>, Feature> {
-    collect(func, sources, order, false)
+    values_at_heads(func, sources, order, |_| &[])
 }
 
-fn collect(
+/// Returns the values that are used at or after the head of each block, in ascending order. A use of a value is also a use
+/// of its `operands`.
+///
+/// # Errors
+/// If there are too many.
+fn values_at_heads<'a>(
     func: &Function,
     sources: &Sources,
     order: &[Block],
-    with_operands: bool,
+    operands: impl Fn(Value) -> &'a [Value],
 ) -> Result<SecondaryMap<Block, Vec<Value>>, Feature> {
-    let dfg = &func.dfg;
     let predecessors = predecessors(func, order);
-    let defining = |value: Value| match dfg.value_def(value) {
-        ValueDef::Result(inst, _) => func.layout.inst_block(inst),
-        ValueDef::Param(block, _) => Some(block),
-        _ => None,
-    };
-    let mut needed: SecondaryMap<Block, Vec<Value>> = SecondaryMap::new();
+    let mut at_heads: SecondaryMap<Block, Vec<Value>> = SecondaryMap::new();
     let mut pairs = 0;
-    // Values are handled one after the other, so that a block knows a value if it is the last one in its list.
-    let mut uses: SecondaryMap<Value, Vec<Block>> = SecondaryMap::new();
-    for &block in order {
-        for inst in func.layout.block_insts(block) {
-            dfg.for_each_use(inst, |value| {
-                let list = &mut uses[sources.resolve(func, value)];
-                if list.last() != Some(&block) {
-                    list.push(block);
-                }
-            });
-        }
-    }
-    // Operands come after the values computed from them: a value passes its blocks on to its operands.
-    let mut values: Vec<Value> = Vec::new();
-    for &block in order {
-        values.extend(dfg.block_params(block));
-        for inst in func.layout.block_insts(block) {
-            values.extend(dfg.inst_results(inst));
-        }
-    }
+    let mut uses = blocks_of_uses(func, sources, order);
     let mut work = Vec::new();
-    for &value in values.iter().rev() {
-        let home = defining(value);
-        work.extend(std::mem::take(&mut uses[value]));
-        let operands: Vec<Value> = match dfg.value_def(value) {
-            ValueDef::Result(inst, _) if with_operands => {
-                dfg.inst_args(inst).iter().map(|&arg| sources.resolve(func, arg)).collect()
-            }
-            _ => Vec::new(),
+    // Operands come after the values computed from them: a value passes its blocks on to its operands. Values are handled
+    // one after the other, so that a block knows a value if it is the last one in its list.
+    for &value in definitions(func, order).iter().rev() {
+        let (home, is_parameter) = match func.dfg.value_def(value) {
+            ValueDef::Result(inst, _) => (func.layout.inst_block(inst), false),
+            ValueDef::Param(block, _) => (Some(block), true),
+            _ => (None, false),
         };
+        let operands: Vec<Value> = operands(value).iter().map(|&operand| sources.resolve(func, operand)).collect();
+        work.extend(std::mem::take(&mut uses[value]));
         while let Some(block) = work.pop() {
             // A parameter is needed at the head of its own block.
             let is_home = home == Some(block);
-            if is_home && !matches!(dfg.value_def(value), ValueDef::Param(..)) {
+            if is_home && !is_parameter || at_heads[block].last() == Some(&value) {
                 continue;
             }
-            if needed[block].last() == Some(&value) {
-                continue;
-            }
-            needed[block].push(value);
+            at_heads[block].push(value);
             pairs += 1;
             if pairs > MAX_PAIRS {
                 return Err(Feature::Size);
@@ -106,9 +88,37 @@ fn collect(
         }
     }
     for &block in order {
-        needed[block].sort_unstable();
+        at_heads[block].sort_unstable();
     }
-    Ok(needed)
+    Ok(at_heads)
+}
+
+/// Returns the blocks with an instruction or edge that uses each value.
+fn blocks_of_uses(func: &Function, sources: &Sources, order: &[Block]) -> SecondaryMap<Value, Vec<Block>> {
+    let mut uses: SecondaryMap<Value, Vec<Block>> = SecondaryMap::new();
+    for &block in order {
+        for inst in func.layout.block_insts(block) {
+            func.dfg.for_each_use(inst, |value| {
+                let list = &mut uses[sources.resolve(func, value)];
+                if list.last() != Some(&block) {
+                    list.push(block);
+                }
+            });
+        }
+    }
+    uses
+}
+
+/// Returns the parameters and results of blocks, in their order.
+fn definitions(func: &Function, order: &[Block]) -> Vec<Value> {
+    let mut values = Vec::new();
+    for &block in order {
+        values.extend(func.dfg.block_params(block));
+        for inst in func.layout.block_insts(block) {
+            values.extend(func.dfg.inst_results(inst));
+        }
+    }
+    values
 }
 
 /// Returns the bits of memory that does not change which may be needed at the head of each block, because a block that is
