@@ -20,6 +20,7 @@
 //! | `code.rs` | further normal forms, for machine code |
 //! | `choice.rs` | choices among them |
 //! | `extended.rs` | extensions among them |
+//! | `order.rs` | comparisons among them |
 //! | `wide.rs` | terms of 128 bits among them |
 //! | `multiples.rs` | sums of multiples of a power of two among them |
 //! | `code_tests.rs` | their tests |
@@ -38,6 +39,7 @@ mod float_order;
 mod kept;
 mod logic;
 mod multiples;
+mod order;
 mod wide;
 mod width;
 
