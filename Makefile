@@ -100,7 +100,7 @@ matrix:
 
 # Proves the code of small functions around each opcode, and writes crates/validate/ledger.tsv; see docs/proofs.md.
 ledger:
-	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-validate --test all matrix::
+	KINGPOST_EVERY=1 KINGPOST_BLESS=1 $(CARGO) test --package kingpost-validate --test all matrix::
 
 # Seeded random tests: make fuzz N=1000000 TARGET=linear SEED=7
 fuzz:
