@@ -72,8 +72,8 @@ impl Proof<'_, '_> {
         Ok(())
     }
 
-    /// Returns the offset of the first entry of a table, if it is proved that `offset` is that of the entry for an index, or
-    /// of the last entry for a greater index. It is not tried if `offset` contains the index: code may compute it in another
+    /// Returns the offset of the first entry of a table, if it is proved that `offset` is the offset of the entry for an
+    /// index, or of the last entry for a greater index. It is not tried if `offset` contains the index: code may compute it in another
     /// form.
     fn first_entry(&mut self, path: &Path, offset: Term, index: Term, count: Term) -> Option<u128> {
         let terms = &mut *self.terms;

@@ -277,7 +277,7 @@ mod tests {
         }
     }
 
-    /// Compares the conversion that code spells with the one that it stands for, and with what the machine calculates.
+    /// Compares the conversion that code spells with the unsigned conversion, and with what the machine calculates.
     #[test]
     fn half_with_a_greater_exponent_is_the_unsigned_conversion() {
         let numbers = [0, 1, 2, 3, u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) + 1, (1 << 63) - 1, (1 << 62) + 1];
@@ -307,7 +307,7 @@ mod tests {
         }
     }
 
-    /// A step of another number, or the half without its lowest bit, is no conversion.
+    /// Checks that a step of another number, or the half without its lowest bit, is no conversion.
     #[test]
     fn other_sums_are_no_conversions() {
         let mut terms = Terms::for_code();

@@ -177,8 +177,8 @@ impl Blaster {
         self.circuit.choices(is_beyond, &vec![fill; width], &result)
     }
 
-    /// Returns a product whose bits are free, except that they are those of a product of the same factors in another width:
-    /// the low bits of a product depend on the low bits of the factors.
+    /// Returns a product whose bits are free, except for the bits of a product of the same factors in another width: the low
+    /// bits of a product depend on the low bits of the factors.
     fn free_product(&mut self, a: &[Lit], b: &[Lit]) -> Vec<Lit> {
         let width = a.len();
         let is_same = |other: &FreeProduct| {

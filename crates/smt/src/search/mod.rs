@@ -173,7 +173,7 @@ mod tests {
         assert!(counts.iter().all(|&count| count > 80), "{counts:?}");
     }
 
-    /// The low bits of a product of 128 bits are the product of 64 bits, for the same factors only.
+    /// Checks that the low bits of a product of 128 bits are the product of 64 bits, for the same factors only.
     #[test]
     fn wide_products_of_two_widths_share_their_low_bits() {
         let mut terms = Terms::raw();
