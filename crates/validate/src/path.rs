@@ -81,6 +81,9 @@ impl Progress {
     }
 }
 
+/// Maximum number of stores that another one may precede: those of the halves of 16 bytes.
+const MAX_STORES_BEFORE: usize = 2;
+
 /// Failure of an obligation, with a model for which it does not hold if one is known.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -328,6 +331,25 @@ impl Step<'_, '_> {
             .ok_or_else(|| otherwise.into())
     }
 
+    /// Returns the next store to an address, if only stores to other bytes are before it, and none of them can trap: an
+    /// instruction that stores a pair of registers stores to the lower address first.
+    fn store_before_others(&mut self, address: Term, bytes: u8) -> Option<usize> {
+        let is_passed = |effect: &Effect| matches!(effect, Effect::Load(load) if load.trap.is_none() && load.readonly);
+        let open = self.progress.open().filter(|&index| !is_passed(&self.effects[index]));
+        let next: Vec<usize> = open.take(MAX_STORES_BEFORE + 1).collect();
+        for index in next {
+            let Effect::Store { address: other, value, trap: None, .. } = self.effects[index] else { return None };
+            let distance = distance(self.terms, address, other)?;
+            if distance == 0 {
+                return Some(index);
+            }
+            if distance < i64::from(self.terms.width(value) / 8) && distance > -i64::from(bytes) {
+                return None;
+            }
+        }
+        None
+    }
+
     pub(crate) fn unknown(&mut self, width: u32) -> Term {
         *self.unspecified += 1;
         let name = format!("?{}:{width}", self.unspecified);
@@ -534,10 +556,11 @@ impl World for Step<'_, '_> {
         if bytes == 16 {
             return self.store_halves(access, value);
         }
-        let index = match self.next_effect(|effect| matches!(effect, Effect::Store { .. }), Fault::Store) {
+        let first = match self.next_effect(|effect| matches!(effect, Effect::Store { .. }), Fault::Store) {
             Ok(index) => index,
             Err(failure) => return self.fail(failure),
         };
+        let index = self.store_before_others(address, bytes).unwrap_or(first);
         let Effect::Store { address: expected, value: bits, trap, aligned } = self.effects[index] else { return };
         if access.aligned && bytes == 8 && !aligned {
             self.fail(Fault::Alignment);

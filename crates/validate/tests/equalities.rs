@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// Numbers of operations from the top below which terms become variables, one after the other.
 const DEPTHS: [u32; 4] = [2, 4, 8, u32::MAX];
 /// One of how many functions is taken, unless all are.
-const EVERY: usize = 40;
+const EVERY: usize = 30;
 
 /// Copy of terms to an arena that does not simplify.
 struct Copier<'a> {

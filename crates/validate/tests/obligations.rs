@@ -94,6 +94,26 @@ fn loads_stay_behind_stores() {
     assert_eq!(fault(leaf(text, &[load, store].concat())), Some(Fault::Load));
 }
 
+/// Performs two stores in the other order, as an instruction that stores a pair of registers may.
+#[test]
+fn stores_change_places_only_where_nothing_shows_it() {
+    let text = |trap: &str, offset: u8| {
+        format!(
+            "function %f(i64, i64, i64) {{ block0(v0: i64, v1: i64, v2: i64):
+                store {trap} v0, v1+{offset} store {trap} v2, v1 return }}"
+        )
+    };
+    let code = |offset: u8| [[0x48, 0x89, 0x56, 0x00], [0x48, 0x89, 0x7e, offset]].concat(); // mov [rsi], rdx; mov [rsi + n], rdi
+    assert_eq!(leaf(&text("notrap", 8), &code(8)), Verdict::Proved);
+    assert_eq!(fault(leaf(&text("notrap", 7), &code(7))), Some(Fault::StoreAddress));
+    assert_eq!(fault(leaf(&text("notrap", 0), &code(0))), Some(Fault::StoredValue));
+    assert_eq!(fault(leaf(&text("heap_oob", 8), &code(8))), Some(Fault::StoreAddress));
+    let fault_after_load = "function %f(i64, i64, i64) -> i64 { block0(v0: i64, v1: i64, v2: i64):
+        store notrap v0, v1+8 v3 = load.i64 notrap v1 store notrap v2, v1 return v3 }";
+    let load = [&code(8)[..], &[0x48, 0x8b, 0x06]].concat(); // mov rax, [rsi]
+    assert_eq!(fault(leaf(fault_after_load, &load)), Some(Fault::StoreAddress));
+}
+
 #[test]
 fn memory_of_the_caller_stays() {
     let text = "function %f(i64) -> i64 { block0(v0: i64): return v0 }";
