@@ -80,6 +80,12 @@ pub trait World {
     /// Stores to memory: a term of eight bits a byte.
     fn store(&mut self, access: Access, value: Term);
 
+    /// Stores `then` if a condition holds, and `otherwise` if it does not, as a comparison with memory chooses.
+    fn store_choice(&mut self, access: Access, condition: Term, [then, otherwise]: [Term; 2]) {
+        let value = self.terms().ite(condition, then, otherwise);
+        self.store(access, value);
+    }
+
     /// Raises a fault if a condition holds, as a division by zero does on x86-64.
     fn fault(&mut self, condition: Term);
 

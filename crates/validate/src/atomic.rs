@@ -12,7 +12,7 @@
 
 use crate::attempt::{Attempt, Mark};
 use crate::clif::{Atomic, AtomicKind, Effect};
-use crate::conditions::simplified;
+use crate::conditions::{simplified, simplifier};
 use crate::equal::{Decision, Judge};
 use crate::error::Fault;
 use crate::frame::Frame;
@@ -171,10 +171,15 @@ impl Step<'_, '_> {
     }
 
     /// Stores after an instruction has loaded. If it stores under a condition what the function does, and else what it
-    /// loaded, it is an attempt.
+    /// loaded, it is an attempt. So is a comparison where the function has none: the code depends on its outcome, also
+    /// if memory stays as it is in both cases.
     fn store_locked(&mut self, index: usize, loaded: Term, value: Term) {
         let Effect::Atomic(atomic) = self.effects[index] else { return };
-        if !self.fails && self.judge.equal(self.terms, self.conditions, value, atomic.new) == Decision::Holds {
+        let choice = self.choice.take().filter(|_| atomic.kind == AtomicKind::Update);
+        if choice.is_none()
+            && !self.fails
+            && self.judge.equal(self.terms, self.conditions, value, atomic.new) == Decision::Holds
+        {
             return self.perform_atomic(index);
         }
         let attempt = match self.terms.node(value) {
@@ -184,7 +189,9 @@ impl Step<'_, '_> {
             }
             _ => None,
         };
-        let Some((condition, stored)) = attempt else { return self.require(value, atomic.new, Fault::StoredValue) };
+        let Some((condition, stored)) = choice.or(attempt) else {
+            return self.require(value, atomic.new, Fault::StoredValue);
+        };
         if self.fails {
             let failed = self.terms.not(condition);
             self.conditions.add(self.terms, failed);
@@ -316,8 +323,11 @@ impl Proof<'_, '_> {
         let machine = self.around.code.machine;
         let (before, now) = (registers(&mark.state), registers(&path.state));
         let is_open = |number: usize| mark.open.as_ref().is_some_and(|open| open[number]);
+        // What an attempt showed is in the registers, also in those that it did not change.
+        let mut under = simplifier(self.terms, &path.conditions);
+        let mut differ = |a, b| a != b && under.apply(self.terms, a) != under.apply(self.terms, b);
         let changed: Vec<bool> =
-            before.iter().zip(&now).enumerate().map(|(number, (a, b))| is_open(number) || a != b).collect();
+            before.iter().zip(&now).enumerate().map(|(number, (&a, &b))| is_open(number) || differ(a, b)).collect();
         let mut frame = Frame::default();
         let mut is_same = mark.open.as_ref() == Some(&changed);
         for piece in mark.frame.pieces() {

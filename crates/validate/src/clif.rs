@@ -69,8 +69,10 @@ pub(crate) enum AtomicKind {
     Load,
     /// Instructions that only write.
     Store,
-    /// None.
+    /// None, for a new value that depends on the old one.
     Update,
+    /// None, for a comparison with the old value.
+    CompareAndSwap,
 }
 
 #[derive(Clone, Debug)]

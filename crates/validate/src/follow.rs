@@ -57,7 +57,7 @@ impl Proof<'_, '_> {
             let (decoded, len) = self.decode(offset).map_err(|fault| failed(fault.into()))?;
             let symbol = self.relocated(offset, len).map_err(Stopped::Feature)?;
             let before_attempt = (has_atomic && !path.fails).then(|| path.mark());
-            let performed = path.progress.count();
+            let (performed, had_failed) = (path.progress.count(), path.attempt == Attempt::Failed);
             let at = At { base: self.around.base, offset: offset.into(), symbol };
             let mut step = Step {
                 terms: self.terms,
@@ -77,6 +77,7 @@ impl Proof<'_, '_> {
                 fails: std::mem::take(&mut path.fails),
                 forks: false,
                 locked: None,
+                choice: None,
                 is_vacuous: false,
                 status: None,
                 learned: None,
@@ -94,7 +95,9 @@ impl Proof<'_, '_> {
                 // The path does not begin after its first instruction: it may be the head.
                 paths.extend(before_attempt.map(|at| Path { fails: true, marks, steps: at.steps - 1, ..at }));
             }
-            if path.progress.count() != performed {
+            // An attempt that fails has no effect. It only passes over effects that need not be performed.
+            let fails = path.attempt == Attempt::Failed && !had_failed;
+            if path.progress.count() != performed && !fails {
                 path.marks.clear();
             }
             if let Some(learned) = learned {

@@ -178,6 +178,8 @@ pub(crate) struct Step<'s, 'j> {
     pub(crate) forks: bool,
     /// The effect that an instruction performs between its load and its store, and the bits that it loaded.
     pub(crate) locked: Option<(usize, Term)>,
+    /// What it stores by a comparison of its own: the condition, and what it stores if that holds.
+    pub(crate) choice: Option<(Term, Term)>,
     /// Whether nothing executes the path.
     pub(crate) is_vacuous: bool,
     /// Status of an exclusive store, until it is read: whether it failed.
@@ -572,6 +574,12 @@ impl World for Step<'_, '_> {
         }
         self.require(value, bits, Fault::StoredValue);
         self.require_listed(trap);
+    }
+
+    fn store_choice(&mut self, access: Access, condition: Term, [then, otherwise]: [Term; 2]) {
+        self.choice = Some((condition, then));
+        let value = self.terms.ite(condition, then, otherwise);
+        self.store(access, value);
     }
 
     fn fault(&mut self, condition: Term) {

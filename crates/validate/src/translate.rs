@@ -298,7 +298,7 @@ impl Translation<'_> {
             }
             (InstView::AtomicCas { flags, addr, expected, new }, _) => {
                 let [expected, new] = [self.operand(expected)?.bits, self.operand(new)?.bits];
-                self.atomic(AtomicKind::Update, inst, flags, addr, |terms, old| {
+                self.atomic(AtomicKind::CompareAndSwap, inst, flags, addr, |terms, old| {
                     let [expected, new] = [expected, new].map(|bits| in_order(terms, flags, bits));
                     let is_expected = terms.eq(expected, old);
                     Some(terms.ite(is_expected, new, old))

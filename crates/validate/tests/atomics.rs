@@ -1,7 +1,8 @@
 //! Atomic accesses written by hand, right and with faults.
 
-use crate::written::{fault, leaf, words};
-use kingpost_validate::{Fault, Verdict};
+use crate::written::{EPILOGUE, PROLOGUE, code, fault, leaf, verdict_on, words};
+use kingpost_ir::TrapCode;
+use kingpost_validate::{Code, Fault, Machine, Verdict};
 
 /// Words of AArch64 for a loop of exclusive accesses that adds.
 const LOAD: u32 = 0x885f_fc08; // ldaxr w8, [x0]
@@ -59,6 +60,51 @@ fn attempts_of_compare_and_exchange_are_one_access() {
     for (code, reason) in wrong {
         assert!(fault(leaf(text, &code)).is_some(), "{reason}");
     }
+}
+
+/// The operand is zero, so that memory stays as it is if the exchange fails, and if it does not.
+#[test]
+fn attempts_that_change_nothing_are_repeated() {
+    let text = "function %f(i64) -> i64 {
+        block0(v0: i64): v1 = iconst.i64 0 v2 = atomic_rmw.i64 notrap xor v0, v1 return v2 }";
+    let code = |again: &[u8]| {
+        [
+            &[0x31, 0xf6, 0x48, 0x8b, 0x07][..],   // xor esi, esi; mov rax, [rdi]
+            &[0x48, 0x89, 0xc1, 0x48, 0x31, 0xf1], // 1: mov rcx, rax; xor rcx, rsi
+            &[0xf0, 0x48, 0x0f, 0xb1, 0x0f],       // lock cmpxchg [rdi], rcx
+            again,
+        ]
+        .concat()
+    };
+    assert_eq!(leaf(text, &code(&[0x75, 0xf3])), Verdict::Proved); // jne 1b
+    assert!(fault(leaf(text, &code(&[0x74, 0xf3]))).is_some()); // je 1b
+    // A comparison that the function has is no attempt.
+    let text = "function %f(i64, i64) -> i64 {
+        block0(v0: i64, v1: i64): v2 = atomic_cas.i64 notrap v0, v1, v1 return v2 }";
+    let exchange = [0x48, 0x89, 0xf0, 0xf0, 0x48, 0x0f, 0xb1, 0x37]; // mov rax, rsi; lock cmpxchg [rdi], rsi
+    assert_eq!(leaf(text, &exchange), Verdict::Proved);
+}
+
+/// The address has another form after the check before the loop, which shows that it is the argument.
+#[test]
+fn attempts_are_repeated_where_conditions_hold() {
+    let text = "function %f(i64, i64) -> i64 {
+        block0(v0: i64, v1: i64):
+            v2 = iconst.i64 4 v3 = band v1, v2 v4 = iadd v0, v3 trapnz v3, user1
+            v5 = atomic_rmw.i64 notrap and v4, v1 return v5 }";
+    let bytes = [
+        &PROLOGUE[..],
+        &[0x48, 0x89, 0xf2, 0x83, 0xe2, 0x04, 0x48, 0x01, 0xd7], // mov rdx, rsi; and edx, 4; add rdi, rdx
+        &[0x48, 0x85, 0xd2, 0x75, 0x12],                         // test rdx, rdx; jne to the trap
+        &[0x48, 0x8b, 0x07],                                     // mov rax, [rdi]
+        &[0x48, 0x89, 0xc1, 0x48, 0x21, 0xf1],                   // 1: mov rcx, rax; and rcx, rsi
+        &[0xf0, 0x48, 0x0f, 0xb1, 0x0f, 0x75, 0xf3],             // lock cmpxchg [rdi], rcx; jne 1b
+        &EPILOGUE,
+        &[0x0f, 0x0b], // ud2
+    ]
+    .concat();
+    let traps = vec![(bytes.len() as u32 - 2, TrapCode::user(1).unwrap())];
+    assert_eq!(verdict_on(text, &Code { traps, ..code(Machine::X64, &bytes, &[4]) }), Verdict::Proved);
 }
 
 /// Stores before it loads. The load does not come first.

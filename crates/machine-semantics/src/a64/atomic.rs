@@ -241,7 +241,7 @@ fn put_pair<W: World>(machine: &mut Machine<'_, W>, bytes: u8, regs: [Reg; 2], b
 fn compare_and_swap<W: World>(machine: &mut Machine<'_, W>, n: Reg, bytes: u8, expected: Term, new: Term) -> Term {
     let old = load(machine, n, bytes, Order::Atomic);
     let equal = machine.terms().eq(old, expected);
-    let stored = machine.terms().ite(equal, new, old);
-    store(machine, n, bytes, Order::Atomic, stored);
+    let access = access(machine, n, bytes, Order::Atomic);
+    machine.world.store_choice(access, equal, [new, old]);
     old
 }

@@ -43,9 +43,8 @@ impl<W: World> Step<'_, W> {
         let (old, new, expected) = (self.load(place, size), self.read(1), self.register(RAX, size));
         self.set_flags(Source::Difference(expected, old));
         let equal = self.terms().eq(expected, old);
-        let stored = self.terms().ite(equal, new, old);
         self.set_unless(equal, RAX, old);
-        self.store(place, stored);
+        self.store_choice(place, equal, [new, old]);
     }
 
     /// Replaces memory by `rcx:rbx` if it equals `rdx:rax`, else copies it there. Memory is written in both cases.
@@ -60,8 +59,7 @@ impl<W: World> Step<'_, W> {
         let terms = self.world.terms();
         let (expected, new) = (terms.concat(high, low), terms.concat(new_high, new_low));
         let equal = terms.eq(expected, old);
-        let stored = terms.ite(equal, new, old);
-        self.world.store(access, stored);
+        self.world.store_choice(access, equal, [new, old]);
         for (number, at) in [(RAX, 0), (RDX, half)] {
             let part = self.terms().extract(old, at, half);
             self.set_unless(equal, number, part);

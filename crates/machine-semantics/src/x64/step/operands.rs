@@ -132,6 +132,16 @@ impl<W: World> Step<'_, W> {
         }
     }
 
+    pub(super) fn store_choice(&mut self, place: Place, condition: Term, [then, otherwise]: [Term; 2]) {
+        match place {
+            Place::Memory(access) => self.world.store_choice(access, condition, [then, otherwise]),
+            _ => {
+                let value = self.terms().ite(condition, then, otherwise);
+                self.store(place, value);
+            }
+        }
+    }
+
     /// Returns the value of operand `number`, of `size` bits.
     pub(super) fn read_sized(&mut self, number: usize, size: u32) -> Term {
         match self.operand(number) {
