@@ -52,9 +52,10 @@ pub(crate) struct Judge<'a> {
 }
 
 /// Maximum number of conflicts of a search bit by bit for an obligation.
-const MAX_CONFLICTS: u32 = 6000;
-/// Maximum number of conflicts of a search about a value in a place, which may be in another one.
-const MAX_CONFLICTS_OF_PLACE: u32 = 2000;
+pub(crate) const MAX_CONFLICTS: u32 = 6000;
+/// Maximum number of conflicts of a search about a value in a place, which may be in another one, and of a search for a
+/// model.
+pub(crate) const FEW_CONFLICTS: u32 = 2000;
 /// Number of random models under which terms are compared before a solver is asked.
 const MODELS: u64 = 24;
 /// Number of models of conditions that are kept.
@@ -90,12 +91,14 @@ impl<'a> Judge<'a> {
         self.equal_within(terms, under, [a, b], MAX_CONFLICTS)
     }
 
-    /// Decides whether two terms are equal wherever the conditions hold, with less effort than for an obligation.
-    pub(crate) fn equal_soon(&mut self, terms: &mut Terms, under: &Conditions, a: Term, b: Term) -> Decision {
-        self.equal_within(terms, under, [a, b], MAX_CONFLICTS_OF_PLACE)
-    }
-
-    fn equal_within(&mut self, terms: &mut Terms, under: &Conditions, [a, b]: [Term; 2], conflicts: u32) -> Decision {
+    /// Decides whether two terms are equal wherever the conditions hold. A search ends after a number of conflicts.
+    pub(crate) fn equal_within(
+        &mut self,
+        terms: &mut Terms,
+        under: &Conditions,
+        [a, b]: [Term; 2],
+        conflicts: u32,
+    ) -> Decision {
         if a == b {
             self.decisions.by_terms += 1;
             return Decision::Holds;
@@ -218,7 +221,7 @@ impl<'a> Judge<'a> {
             }
         }
         if inside.is_empty()
-            && let Answer::Sat(model) = self.search.run(terms, assumptions, MAX_CONFLICTS_OF_PLACE)
+            && let Answer::Sat(model) = self.search.run(terms, assumptions, FEW_CONFLICTS)
         {
             for round in 0..SAMPLES as u64 {
                 evaluator.evaluate_by(|name, sort| model.get(name).unwrap_or_else(|| random.value(sort, round)));

@@ -84,7 +84,7 @@ impl Proof<'_, '_> {
             listed[first..].iter().copied().take_while(|handler| handler.return_offset == return_offset).collect();
         let (catches, payloads) = match exit {
             // A call before the last effect has no handlers.
-            Exit::Try { catches, payloads, .. } if path.progress.open().next().is_none() => (&catches[..], *payloads),
+            Exit::Try { catches, payloads, .. } if path.progress.is_last(index) => (&catches[..], *payloads),
             _ => (&[][..], [self.around.stack; 2]),
         };
         let is_same = |(handler, catch): (&Handler, &Catch)| handler.tag == catch.tag;

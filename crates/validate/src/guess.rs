@@ -16,11 +16,11 @@
 
 use crate::clif::parts;
 use crate::conditions::simplifier;
-use crate::equal::Decision;
+use crate::equal::{Decision, FEW_CONFLICTS, MAX_CONFLICTS};
 use crate::live;
 use crate::path::Path;
 use crate::prove::{Effort, Proof};
-use crate::relation::{Comparison, Fact, Needed, Relation, contents};
+use crate::relation::{Comparison, Fact, Needed, Place, Relation, contents};
 use kingpost_ir::Block;
 use kingpost_smt::{Term, Value};
 
@@ -29,8 +29,24 @@ const MAX_PROOFS: usize = 2048;
 /// Maximum number of searches bit by bit at a head.
 const MAX_SEARCHES: u64 = 128;
 /// Maximum number of places of a value. Calls overwrite some of them, and a value that is always zero equals the content
-/// of many.
+/// of many, most of them in vector registers.
 const MAX_PLACES: usize = 8;
+
+/// Returns the order in which the kinds of places are tried: seldom is a value in the high half of a vector register.
+fn rank(place: Place) -> usize {
+    match place {
+        Place::General(_) => 0,
+        Place::Frame(..) => 1,
+        Place::Vector(_, half) => 2 + half,
+    }
+}
+
+impl Effort {
+    /// Returns the maximum number of conflicts of a search about a value in a place.
+    fn conflicts(self) -> u32 {
+        if self == Effort::All { MAX_CONFLICTS } else { FEW_CONFLICTS }
+    }
+}
 
 impl Proof<'_, '_> {
     /// Adds facts about needed values of a block that terms do not find. They hold on `path`, which arrives first.
@@ -55,12 +71,13 @@ impl Proof<'_, '_> {
             return;
         }
         open.sort_by_key(|needed| !is_used(needed));
-        let contents = contents(self.terms, registers, &path.state, &path.frame);
+        let mut contents = contents(self.terms, registers, &path.state, &path.frame);
+        contents.sort_by_key(|&(place, _)| rank(place));
         let mut roots: Vec<Term> = contents.iter().map(|&(_, content)| content).collect();
         roots.extend(open.iter().map(|needed| needed.value));
         let mut samples = self.judge.samples(self.terms, &roots, &path.conditions.known);
         let mut simplifier = simplifier(self.terms, &path.conditions);
-        let (mut proofs, limit) = (0, self.judge.searches + MAX_SEARCHES);
+        let (mut proofs, limit, conflicts) = (0, self.judge.searches + MAX_SEARCHES, self.effort.conflicts());
         for (number, needed) in open.iter().enumerate() {
             let width = self.terms.width(needed.value);
             let mut places = 0;
@@ -84,7 +101,7 @@ impl Proof<'_, '_> {
                     if proofs > MAX_PROOFS || self.judge.searches >= limit {
                         return;
                     }
-                    match self.judge.equal_soon(self.terms, &path.conditions, low, needed.value) {
+                    match self.judge.equal_within(self.terms, &path.conditions, [low, needed.value], conflicts) {
                         Decision::Holds => {}
                         Decision::Fails(model) => {
                             samples.add(&model);
@@ -115,12 +132,12 @@ impl Proof<'_, '_> {
         if !samples.are_inside {
             samples.models.clear();
         }
-        let limit = self.judge.searches + MAX_SEARCHES;
+        let (limit, conflicts) = (self.judge.searches + MAX_SEARCHES, self.effort.conflicts());
         for (number, comparison) in open.into_iter().enumerate() {
             let Some(Comparison { low, value, .. }) = *comparison else { continue };
             let is_same = |model: &Vec<Value>| model[2 * number] == model[2 * number + 1];
             let decision = match self.judge.searches < limit && samples.models.iter().all(is_same) {
-                true => self.judge.equal_soon(self.terms, &path.conditions, low, value),
+                true => self.judge.equal_within(self.terms, &path.conditions, [low, value], conflicts),
                 false => Decision::Unknown,
             };
             match decision {

@@ -67,6 +67,11 @@ impl Progress {
         self.done[index]
     }
 
+    /// Returns `true` if no effect follows this one.
+    pub(crate) fn is_last(&self, index: usize) -> bool {
+        index + 1 == self.done.len()
+    }
+
     /// Returns the number of effects that were performed.
     pub(crate) fn count(&self) -> usize {
         self.count
