@@ -86,7 +86,7 @@ impl Progress {
     }
 }
 
-/// Maximum number of stores that another one may precede: those of the halves of 16 bytes.
+/// Maximum number of stores that another one may precede: two, of the halves of 16 bytes.
 const MAX_STORES_BEFORE: usize = 2;
 
 /// Failure of an obligation, with a model for which it does not hold if one is known.
@@ -183,7 +183,7 @@ pub(crate) struct Step<'s, 'j> {
     pub(crate) forks: bool,
     /// The effect that an instruction performs between its load and its store, and the bits that it loaded.
     pub(crate) locked: Option<(usize, Term)>,
-    /// What it stores by a comparison of its own: the condition, and what it stores if that holds.
+    /// Condition of the instruction's own comparison, and the term that it stores if the condition holds.
     pub(crate) choice: Option<(Term, Term)>,
     /// Whether nothing executes the path.
     pub(crate) is_vacuous: bool,

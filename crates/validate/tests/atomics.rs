@@ -62,7 +62,7 @@ fn attempts_of_compare_and_exchange_are_one_access() {
     }
 }
 
-/// The operand is zero, so that memory stays as it is if the exchange fails, and if it does not.
+/// Exchanges what is in memory with itself: the operand is zero, so that memory stays as it is in both cases.
 #[test]
 fn attempts_that_change_nothing_are_repeated() {
     let text = "function %f(i64) -> i64 {
@@ -85,7 +85,7 @@ fn attempts_that_change_nothing_are_repeated() {
     assert_eq!(leaf(text, &exchange), Verdict::Proved);
 }
 
-/// The address has another form after the check before the loop, which shows that it is the argument.
+/// Checks before the loop that the address is the argument, which gives the address another form.
 #[test]
 fn attempts_are_repeated_where_conditions_hold() {
     let text = "function %f(i64, i64) -> i64 {
