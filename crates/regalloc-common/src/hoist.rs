@@ -182,13 +182,17 @@ impl Hoist<'_> {
         false
     }
 
-    /// Returns `true` if an instruction reads one of the registers; takes away those that it writes.
+    /// Returns `true` if an instruction reads one of the registers; takes away those that it writes. A dropped move writes
+    /// nothing, but its register holds the value there, also if nothing reads the copy.
     fn inst_reads(&self, inst: Inst, regs: &mut PRegSet) -> bool {
-        if self.out.is_dropped(inst) || regs.is_empty() {
+        if regs.is_empty() {
             return false;
         }
         if self.reads(inst, *regs) {
             return true;
+        }
+        if self.out.is_dropped(inst) {
+            return false;
         }
         *regs = regs.difference(self.problem.clobbers(inst).lost);
         // A branch may define a value on one way out alone.
@@ -265,6 +269,12 @@ mod tests {
         assert!(hoisted("move r0 -> r1 8", "before i6: move r1 -> r0 8\ni6: r0")[0].starts_with("i5"));
         let written_before = hoisted("move r0 -> r1 8", "before i6: move r0 -> r1 8\ni6: r1");
         assert_eq!(written_before.iter().map(|edit| &edit[..2]).collect::<Vec<_>>(), ["i3", "i6"]);
+    }
+
+    /// Drops a move to the same register, whose copy nothing reads.
+    #[test]
+    fn moves_stay_if_a_dropped_instruction_reads_what_they_write() {
+        assert!(hoisted("move r0 -> r1 8", "i6 dropped: r1")[0].starts_with("i5"));
     }
 
     #[test]
