@@ -567,7 +567,8 @@ impl World for Step<'_, '_> {
             Ok(index) => index,
             Err(failure) => return self.fail(failure),
         };
-        let index = self.store_before_others(address, bytes).unwrap_or(first);
+        let is_first = matches!(self.effects[first], Effect::Store { address: next, .. } if next == address);
+        let index = if is_first { first } else { self.store_before_others(address, bytes).unwrap_or(first) };
         let Effect::Store { address: expected, value: bits, trap, aligned } = self.effects[index] else { return };
         if access.aligned && bytes == 8 && !aligned {
             self.fail(Fault::Alignment);
