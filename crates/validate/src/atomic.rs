@@ -17,8 +17,9 @@ use crate::equal::{Decision, Judge};
 use crate::error::Fault;
 use crate::frame::Frame;
 use crate::input::Machine;
-use crate::path::{Failure, Path, Progress, Step, distance, require_equal};
+use crate::path::{Failure, Path, Progress, distance, require_equal};
 use crate::prove::Proof;
+use crate::step::Step;
 use kingpost_machine_semantics::{Access, Order, State};
 use kingpost_smt::{Node, Op, Substitution, Term, Terms};
 

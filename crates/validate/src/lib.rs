@@ -31,7 +31,8 @@
 //! | `abi.rs` | calling conventions, from the standards' text |
 //! | `machine.rs` | the two instruction sets under one interface |
 //! | `frame.rs` | memory of the frame |
-//! | `path.rs` | a path, and the effects that its instructions perform |
+//! | `path.rs` | a path, and its progress through the effects of a block |
+//! | `step.rs` | the accesses of one instruction of a path to memory |
 //! | `attempt.rs` | attempts at an atomic access |
 //! | `atomic.rs` | atomic accesses: instructions and loops |
 //! | `relation.rs` | places of values at a head: [`Head`] |
@@ -82,6 +83,7 @@ mod path;
 mod prove;
 mod relation;
 mod setup;
+mod step;
 mod successors;
 mod symbols;
 mod translate;

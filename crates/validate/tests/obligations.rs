@@ -138,3 +138,22 @@ fn extensions_hold_on_all_paths_to_a_head() {
     assert_eq!(verdict(&[0x89, 0xf8]), Verdict::Proved); // mov eax, edi
     assert_eq!(fault(verdict(&[0x48, 0x89, 0xf8])), Some(Fault::Result(0))); // mov rax, rdi
 }
+
+/// Reads the register that holds a value of 32 bits on one of two paths to a head.
+#[test]
+fn values_are_in_their_places_on_all_paths_to_a_head() {
+    let text = "function %f(i32, i32) -> i32 {
+        block0(v0: i32, v1: i32): brif v1, block1(v0), block2
+        block1(v2: i32): return v2
+        block2: jump block1(v1) }";
+    let verdict = |between: &[u8; 2], read: &[u8; 2]| {
+        let branch = [0x85, 0xf6, 0x75, 0x02]; // test esi, esi; jne block1
+        let code = [&PROLOGUE[..], &branch, between, read, &EPILOGUE].concat();
+        verdict_of_blocks(text, &code, &[4, 10, 8], None)
+    };
+    let (mov, none) = ([0x89, 0xf7], [0x90, 0x90]); // mov edi, esi; nop; nop
+    let (edi, esi) = ([0x89, 0xf8], [0x89, 0xf0]); // mov eax, edi; mov eax, esi
+    assert_eq!(verdict(&mov, &edi), Verdict::Proved);
+    assert_eq!(fault(verdict(&none, &edi)), Some(Fault::Result(0)));
+    assert_eq!(fault(verdict(&none, &esi)), Some(Fault::Result(0)));
+}

@@ -59,7 +59,7 @@ pub(crate) const STAGES: &[Stage] = &[
     stage("rules", Tier::Test, rules::run, "rewrite rules that others wrote, judged by solvers"),
     stage(
         "faults",
-        Tier::Deep,
+        Tier::Test,
         faults::check,
         "whether the planted faults still fit the sources; `make faults` plants them",
     ),
