@@ -173,7 +173,7 @@ impl Conditions {
             };
             let Some((same, constant)) = compared(terms, inner) else { continue };
             if matches!(terms.node(inner), Node::Binary(Op::Eq, ..)) {
-                // Normal forms move the constant of a sum to the other side of an equality.
+                // Normal forms move parts and the constant of a sum to the other side of an equality.
                 if let Some(constant) = moved(terms, same, constant, subject) {
                     let constant = constant.unsigned();
                     match holds {
@@ -203,7 +203,7 @@ impl Conditions {
     }
 }
 
-/// Returns the number that `subject` is if `term` is `constant` and the two differ by a constant.
+/// Returns the number that `subject` is if `term` is `constant` and the two differ by a constant, or their sum is one.
 fn moved(terms: &mut Terms, term: Term, constant: Bits, subject: Term) -> Option<Bits> {
     if term == subject {
         return Some(constant);
@@ -211,10 +211,13 @@ fn moved(terms: &mut Terms, term: Term, constant: Bits, subject: Term) -> Option
     if terms.sort(term) != terms.sort(subject) {
         return None;
     }
+    let number = |number: u128| Some(Bits::new(constant.width(), number));
     let difference = terms.sub(subject, term);
-    terms
-        .bits(difference)
-        .map(|difference| Bits::new(constant.width(), constant.unsigned().wrapping_add(difference.unsigned())))
+    if let Some(difference) = terms.bits(difference) {
+        return number(constant.unsigned().wrapping_add(difference.unsigned()));
+    }
+    let sum = terms.add(subject, term);
+    terms.bits(sum).and_then(|sum| number(sum.unsigned().wrapping_sub(constant.unsigned())))
 }
 
 /// Returns the term that a fact makes equal to a constant, and the constant.
@@ -227,12 +230,16 @@ fn determined(terms: &Terms, fact: Term) -> Option<(Term, Term)> {
     }
 }
 
-/// Returns the operand that is no constant, and the constant.
-fn compared(terms: &Terms, comparison: Term) -> Option<(Term, Bits)> {
-    let Node::Binary(Op::Eq | Op::Ult, a, b) = terms.node(comparison) else { return None };
+/// Returns the operand that is no constant, and the constant. An equality of two terms compares their difference with zero.
+fn compared(terms: &mut Terms, comparison: Term) -> Option<(Term, Bits)> {
+    let Node::Binary(op @ (Op::Eq | Op::Ult), a, b) = terms.node(comparison) else { return None };
     match (terms.bits(a), terms.bits(b)) {
         (None, Some(constant)) => Some((a, constant)),
         (Some(constant), None) => Some((b, constant)),
+        (None, None) if op == Op::Eq => {
+            let width = terms.bits_width(a)?;
+            Some((terms.sub(a, b), Bits::new(width, 0)))
+        }
         _ => None,
     }
 }

@@ -92,6 +92,17 @@ impl Fact {
         }
     }
 
+    /// Returns the fact that the low bits of the place are a constant, if they are one by this fact and in `content`, too.
+    fn weakened(self, terms: &mut Terms, content: Term) -> Option<Fact> {
+        let narrower = [32, 16, 8].into_iter().filter(|&width| width < terms.width(self.value));
+        let widths: Vec<u32> = narrower.filter(|&width| width < terms.width(content)).collect();
+        widths.into_iter().find_map(|width| {
+            let value = terms.extract(self.value, 0, width);
+            let is_same = terms.value(value).is_some() && terms.extract(content, 0, width) == value;
+            is_same.then_some(Fact { value, zero: false, sign: false, sign_32: false })
+        })
+    }
+
     /// Returns the content of a place of `all` bits. `unknown` returns the bits of the place that are above the value.
     fn content(self, terms: &mut Terms, all: u32, unknown: impl FnOnce(&mut Terms) -> Term) -> Term {
         let width = terms.width(self.value);
@@ -284,17 +295,25 @@ impl Relation {
         all
     }
 
-    /// Drops the facts whose comparisons do not hold. Returns `true` if a fact was dropped, or lost an extension.
+    /// Drops the facts whose comparisons do not hold on a path that arrives with this state and frame, or keeps of them that
+    /// low bits are a constant. Returns `true` if a fact was dropped, or lost bits or an extension.
     pub(crate) fn restrict(
         &mut self,
         terms: &mut Terms,
+        (state, frame): (&State, &Frame),
         holding: impl IntoIterator<Item = Option<Comparison>>,
     ) -> bool {
         let (mut changed, mut holding) = (false, holding.into_iter());
-        for (_, facts) in &mut self.places {
+        for (place, facts) in &mut self.places {
             let before = facts.len();
             facts.retain_mut(|fact| {
-                let Some(Comparison { low, value, content }) = holding.next().flatten() else { return false };
+                let Some(Comparison { low, value, content }) = holding.next().flatten() else {
+                    let content = place.content(terms, state, frame);
+                    let weakened = content.and_then(|content| fact.weakened(terms, content));
+                    changed |= weakened.is_some();
+                    *fact = weakened.unwrap_or(*fact);
+                    return weakened.is_some();
+                };
                 let kept = fact.meet(terms, low, content);
                 // Below the full width, only the extensions that are left distinguish the facts.
                 changed |= kept != *fact && terms.width(value) < terms.width(content);

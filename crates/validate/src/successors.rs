@@ -314,7 +314,7 @@ impl Proof<'_, '_> {
                 let mut comparisons = relation
                     .comparisons(self.terms, &path.state, &path.frame, |terms, term| substitution.apply(terms, term));
                 self.keep_holding(path, &mut comparisons);
-                let changed = relation.restrict(self.terms, comparisons);
+                let changed = relation.restrict(self.terms, (&path.state, &path.frame), comparisons);
                 self.relations[block] = Some(relation);
                 changed
             }
