@@ -38,6 +38,7 @@ stages! {
     Mem2Reg "mem2reg" "clif" "Turn stack slots that are only loaded and stored into values (opt_level=speed).";
     Gvn "gvn" "clif" "Make equal values one and apply rewrite rules (opt_level=speed).";
     CodeMotion "code_motion" "clif" "Remove unused instructions, move others to where they run least often (opt_level=speed).";
+    Unroll "unroll" "clif" "Make the rounds of short inner loops follow one another (opt_level=speed).";
     Cleanup "cleanup" "clif" "Remove repeated loads of constant memory, unreachable blocks and constant block parameters (opt_level=none).";
     Lower "lower" "mach" "Select machine instructions over virtual registers.";
     Regalloc "regalloc" "ra" "Assign every operand a register or a slot.";
@@ -54,6 +55,7 @@ impl Stage {
             Pass::Mem2Reg => Stage::Mem2Reg,
             Pass::Gvn => Stage::Gvn,
             Pass::CodeMotion => Stage::CodeMotion,
+            Pass::Unroll => Stage::Unroll,
         }
     }
 
@@ -67,6 +69,7 @@ impl Stage {
             Stage::Cleanup => Some("tidy"),
             Stage::Verify
             | Stage::Expand
+            | Stage::Unroll
             | Stage::Lower
             | Stage::Regalloc
             | Stage::Check

@@ -170,7 +170,7 @@ impl Induction {
 }
 
 /// Returns the only edge back to a header. All edges to it must be of jumps and conditional branches.
-fn only_edge_back(func: &Function, analyses: &Analyses, header: Block) -> Option<Predecessor> {
+pub(crate) fn only_edge_back(func: &Function, analyses: &Analyses, header: Block) -> Option<Predecessor> {
     let preds = analyses.cfg.preds(header);
     let can_pass = |pred: &Predecessor| matches!(func.dfg.opcode(pred.inst), Opcode::Jump | Opcode::Brif);
     let is_back = |pred: &&Predecessor| analyses.dominators.dominates(header, pred.block);
@@ -180,7 +180,7 @@ fn only_edge_back(func: &Function, analyses: &Analyses, header: Block) -> Option
 }
 
 /// Returns the constant that all edges from outside pass as the parameter of this number.
-fn start_of(func: &Function, analyses: &Analyses, header: Block, number: usize) -> Option<u64> {
+pub(crate) fn start_of(func: &Function, analyses: &Analyses, header: Block, number: usize) -> Option<u64> {
     let mut only = None;
     for pred in analyses.cfg.preds(header) {
         if !analyses.dominators.dominates(header, pred.block) {

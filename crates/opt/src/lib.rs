@@ -16,6 +16,7 @@
 //! | `store_to_load_forwarding.rs` | loads of part of a stored value |
 //! | `code_motion.rs` | unused instructions, motion out of loops and into the paths that use a value |
 //! | `rematerialise.rs` | part of the same pass: cheap values computed again in loops that are short of registers |
+//! | `unroll.rs`, `trip_count.rs`, `loop_exits.rs` | inner loops with a few rounds: all rounds one after the other |
 //! | `redundant_loads.rs` | repeated loads of memory that never changes, without an optimizer too |
 //! | `known_bits.rs` | known bits of integers, for the conditions of rules |
 //! | `inline/` | bodies of functions in place of their calls; a module decides, and no pass |
@@ -56,6 +57,7 @@ mod induction;
 pub mod inline;
 mod jump_threading;
 pub mod known_bits;
+mod loop_exits;
 mod mem2reg;
 mod memory;
 mod memory_ops;
@@ -70,6 +72,8 @@ pub mod rewrite;
 mod simplify_cfg;
 pub mod store_to_load_forwarding;
 mod sums;
+mod trip_count;
+mod unroll;
 mod value_table;
 
 pub use observer::{Observer, Subject};

@@ -8,12 +8,16 @@ use crate::observer::Observer;
 use crate::redundant_loads::RedundantLoads;
 use crate::rewrite::{Applications, RuleLimits};
 use crate::simplify_cfg::{Changes, SimplifyCfg};
+use crate::unroll::Unroll;
 use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
 use kingpost_meter::Meter;
 use kingpost_meter::heap_bytes;
 use std::fmt;
 use std::sync::Arc;
+
+/// Number of nested loops that are unrolled: a loop around unrolled ones has no inner loops.
+const UNROLLED_LEVELS: usize = 2;
 
 /// A pass. The variants are in the order in which the passes run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -26,13 +30,16 @@ pub enum Pass {
     Gvn,
     /// Dead code, code motion.
     CodeMotion,
+    /// Loops of a few rounds.
+    Unroll,
 }
 
 impl Pass {
     /// All passes, in order. `simplify_cfg` runs first, so that there are fewer joins and all blocks are reachable.
-    /// `mem2reg` runs before `gvn`, so that values that passed through memory are known to be equal. `code_motion`
-    /// runs after `gvn`, which leaves unused instructions.
-    pub const ALL: [Pass; 4] = [Pass::SimplifyCfg, Pass::Mem2Reg, Pass::Gvn, Pass::CodeMotion];
+    /// `mem2reg` runs before `gvn`, so that values that passed through memory are known to be equal.
+    /// `code_motion` runs after `gvn`, which leaves unused instructions. `unroll` runs last, because it depends on the
+    /// number of instructions in a loop; functions with unrolled loops then pass `gvn` and `code_motion` again.
+    pub const ALL: [Pass; 5] = [Pass::SimplifyCfg, Pass::Mem2Reg, Pass::Gvn, Pass::CodeMotion, Pass::Unroll];
 
     /// Returns the pass's name.
     pub fn name(self) -> &'static str {
@@ -41,6 +48,7 @@ impl Pass {
             Pass::Mem2Reg => "mem2reg",
             Pass::Gvn => "gvn",
             Pass::CodeMotion => "code_motion",
+            Pass::Unroll => "unroll",
         }
     }
 }
@@ -57,6 +65,7 @@ pub struct Optimizer {
     pub(crate) redundant_loads: RedundantLoads,
     pub(crate) simplify_cfg: SimplifyCfg,
     mem2reg: Mem2Reg,
+    unroll: Unroll,
     pub(crate) gvn: Gvn,
     induction: Induction,
     code_motion: CodeMotion,
@@ -65,7 +74,7 @@ pub struct Optimizer {
     pub(crate) meter: Arc<Meter>,
 }
 
-heap_bytes!(Optimizer { redundant_loads, simplify_cfg, mem2reg, gvn, induction, code_motion } without { may_use_aliases, meter });
+heap_bytes!(Optimizer { redundant_loads, simplify_cfg, mem2reg, unroll, gvn, induction, code_motion } without { may_use_aliases, meter });
 
 impl Optimizer {
     /// Returns an optimizer that applies only some rules.
@@ -87,6 +96,7 @@ impl Optimizer {
     pub fn preferring_size(mut self, prefers: bool) -> Optimizer {
         self.gvn.prefers_size = prefers;
         self.code_motion.prefers_size = prefers;
+        self.unroll.prefers_size = prefers;
         self
     }
 
@@ -183,6 +193,21 @@ impl Optimizer {
                 analyses.update(func);
                 self.code_motion.run(func, analyses, &self.meter);
             }
+            Pass::Unroll => self.run_unroll(func, analyses),
+        }
+    }
+
+    fn run_unroll(&mut self, func: &mut Function, analyses: &mut Analyses) {
+        let mut left = Unroll::growth(func);
+        for _ in 0..UNROLLED_LEVELS {
+            analyses.update(func);
+            if !self.unroll.run(func, analyses, &mut left) {
+                break;
+            }
+            analyses.invalidate();
+            self.run_simplify_cfg(func, analyses);
+            self.run(Pass::Gvn, func, analyses);
+            self.run(Pass::CodeMotion, func, analyses);
         }
     }
 

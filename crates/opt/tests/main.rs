@@ -10,3 +10,4 @@ mod large_loops;
 mod matcher;
 mod store_to_load_forwarding;
 mod sums;
+mod unroll;

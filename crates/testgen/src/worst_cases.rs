@@ -4,7 +4,10 @@
 //! Among them are the shapes of three inputs on which the e-graph of Cranelift grew or recursed without bounds (its
 //! pull request 10579 and issues 13068 and 13476).
 
-use std::fmt::{Display, Write};
+mod loops;
+mod text;
+
+use text::Text;
 
 /// A name, and a function that writes CLIF of about the given number of instructions.
 pub type Case = (&'static str, fn(usize) -> String);
@@ -30,61 +33,17 @@ pub const CASES: &[Case] = &[
     ("implied-conditions", implied_conditions),
     ("siblings", siblings),
     ("deep-dominators", deep_dominators),
-    ("loop-nest", loop_nest),
-    ("nest-under-pressure", nest_under_pressure),
-    ("counters", counters),
-    ("counting-loops", counting_loops),
-    ("counter-sums", counter_sums),
+    ("loop-nest", loops::loop_nest),
+    ("nest-under-pressure", loops::nest_under_pressure),
+    ("counters", loops::counters),
+    ("counting-loops", loops::counting_loops),
+    ("counter-sums", loops::counter_sums),
+    ("short-loops", loops::short_loops),
     ("loads-and-stores", loads_and_stores),
     ("slots", slots),
     ("slot-in-diamonds", slot_in_diamonds),
     ("passed-on-parameters", passed_on_parameters),
 ];
-
-/// The text of a function, whose values are numbered in order.
-struct Text {
-    head: String,
-    body: String,
-    next: usize,
-}
-
-impl Text {
-    /// Returns a function with these parameters and one result of type `i64`. Its first block has begun.
-    fn new(params: &[&str]) -> Text {
-        let head = format!("function %f({}) -> i64 {{\n", params.join(", "));
-        let mut text = Text { head, body: String::new(), next: 0 };
-        text.block(0, params);
-        text
-    }
-
-    fn line(&mut self, line: impl Display) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.body, "    {line}");
-    }
-
-    /// Begins a block and returns the number of its first parameter.
-    fn block(&mut self, number: usize, params: &[&str]) -> usize {
-        let first = self.next;
-        self.next += params.len();
-        let list: Vec<String> = (first..).zip(params).map(|(value, ty)| format!("v{value}: {ty}")).collect();
-        let list = if list.is_empty() { String::new() } else { format!("({})", list.join(", ")) };
-        let _ = writeln!(self.body, "block{number}{list}:");
-        first
-    }
-
-    /// Defines the next value and returns its number.
-    fn def(&mut self, inst: impl Display) -> usize {
-        let value = self.next;
-        self.next += 1;
-        self.line(format_args!("v{value} = {inst}"));
-        value
-    }
-
-    fn end(mut self, result: usize) -> String {
-        self.line(format_args!("return v{result}"));
-        self.head + &self.body + "}\n"
-    }
-}
 
 /// Returns a chain of `select(c, x, x)`: a search that follows both arms takes time exponential in the length.
 fn selects_of_equals(size: usize) -> String {
@@ -304,122 +263,6 @@ fn implied_conditions(size: usize) -> String {
     t.end(0)
 }
 
-/// Returns nested loops, each with a computation that is invariant in all of them.
-fn loop_nest(size: usize) -> String {
-    nest(size / 8, Text::new(&["i64", "i64"]), 1, 0)
-}
-
-/// Returns nested loops in which only the outermost uses more values than there are registers, and all use values
-/// that can be rematerialized.
-fn nest_under_pressure(size: usize) -> String {
-    let mut t = Text::new(&["i64"; PRESSURE]);
-    let loaded = t.def("load.i64 notrap readonly can_move v0");
-    nest(size / 8, t, loaded, PRESSURE)
-}
-
-/// Number of values, which exceeds the registers.
-const PRESSURE: usize = 40;
-
-/// Returns nested loops after the entry. All multiply by `factor`, and the outermost adds up `added` parameters.
-fn nest(depth: usize, mut t: Text, factor: usize, added: usize) -> String {
-    t.line("jump block1(v0)");
-    let heads: Vec<usize> = (1..=depth)
-        .map(|block| {
-            let mut head = t.block(block, &["i64"]);
-            for param in 0..if block == 1 { added } else { 0 } {
-                head = t.def(format_args!("iadd v{head}, v{param}"));
-            }
-            let product = t.def(format_args!("imul v0, v{factor}"));
-            let sum = t.def(format_args!("iadd v{product}, v{head}"));
-            t.line(format_args!("jump block{}(v{sum})", block + 1));
-            head
-        })
-        .collect();
-    let mut x = t.block(depth + 1, &["i64"]);
-    t.line(format_args!("jump block{}", depth + 2));
-    for (index, head) in heads.iter().enumerate().rev() {
-        let latch = 2 * depth + 1 - index;
-        t.block(latch, &[]);
-        x = t.def(format_args!("isub v{x}, v{head}"));
-        t.line(format_args!("brif v{x}, block{}(v{x}), block{}", index + 1, latch + 1));
-    }
-    t.block(2 * depth + 2, &[]);
-    t.end(x)
-}
-
-/// Returns a loop with many counters. Each is tested and extended in a block of its own.
-fn counters(size: usize) -> String {
-    let count = size / 6;
-    let mut t = Text::new(&["i64", "i32"]);
-    t.line(format_args!("jump block1(v0{})", ", v1".repeat(count)));
-    let params: Vec<&str> = std::iter::once("i64").chain(std::iter::repeat_n("i32", count)).collect();
-    let first = t.block(1, &params);
-    let one = t.def("iconst.i32 1");
-    let (mut sum, mut passed) = (first, String::new());
-    for (index, counter) in (first + 1..).take(count).enumerate() {
-        let test = t.def(format_args!("icmp slt v{counter}, v1"));
-        t.line(format_args!("brif v{test}, block{}, block{}", index + 2, count + 2));
-        t.block(index + 2, &[]);
-        let wide = t.def(format_args!("sextend.i64 v{counter}"));
-        sum = t.def(format_args!("iadd v{sum}, v{wide}"));
-        let next = t.def(format_args!("iadd v{counter}, v{one}"));
-        passed += &format!(", v{next}");
-    }
-    t.line(format_args!("jump block1(v{sum}{passed})"));
-    t.block(count + 2, &[]);
-    t.end(first)
-}
-
-/// Returns loops one after the other, whose counters can be widened.
-fn counting_loops(size: usize) -> String {
-    let count = size / 7;
-    let mut t = Text::new(&["i64", "i32"]);
-    let mut sum = 0;
-    for index in 0..count {
-        let [header, body, exit] = [1, 2, 3].map(|block| 3 * index + block);
-        t.line(format_args!("jump block{header}(v{sum}, v1)"));
-        let before = t.block(header, &["i64", "i32"]);
-        let counter = before + 1;
-        let test = t.def(format_args!("icmp slt v{counter}, v1"));
-        t.line(format_args!("brif v{test}, block{body}, block{exit}"));
-        t.block(body, &[]);
-        let wide = t.def(format_args!("sextend.i64 v{counter}"));
-        let after = t.def(format_args!("iadd v{before}, v{wide}"));
-        let one = t.def("iconst.i32 1");
-        let next = t.def(format_args!("iadd v{counter}, v{one}"));
-        t.line(format_args!("jump block{header}(v{after}, v{next})"));
-        t.block(exit, &[]);
-        sum = before;
-    }
-    t.end(sum)
-}
-
-/// Returns a loop whose counter is in many sums that are extended.
-fn counter_sums(size: usize) -> String {
-    let mut t = Text::new(&["i64", "i32"]);
-    let start = t.def("iconst.i32 0");
-    t.line(format_args!("jump block1(v0, v{start})"));
-    let first = t.block(1, &["i64", "i32"]);
-    let counter = first + 1;
-    let bound = t.def("iconst.i32 100");
-    let test = t.def(format_args!("icmp slt v{counter}, v{bound}"));
-    t.line(format_args!("brif v{test}, block2, block3"));
-    t.block(2, &[]);
-    let mut sum = first;
-    for index in 0..size / 5 {
-        let factor = t.def(format_args!("iconst.i32 {}", 2 * index + 3));
-        let product = t.def(format_args!("imul v{counter}, v{factor}"));
-        let index = t.def(format_args!("iadd v{product}, v{counter}"));
-        let wide = t.def(format_args!("sextend.i64 v{index}"));
-        sum = t.def(format_args!("iadd v{sum}, v{wide}"));
-    }
-    let one = t.def("iconst.i32 1");
-    let next = t.def(format_args!("iadd v{counter}, v{one}"));
-    t.line(format_args!("jump block1(v{sum}, v{next})"));
-    t.block(3, &[]);
-    t.end(first)
-}
-
 fn loads_and_stores(size: usize) -> String {
     let mut t = Text::new(&["i64", "i64"]);
     let mut x = 1;
@@ -435,7 +278,7 @@ fn slots(size: usize) -> String {
     let mut t = Text::new(&["i64"]);
     let mut x = 0;
     for index in 0..count {
-        let _ = writeln!(t.head, "    ss{index} = explicit_slot 8");
+        t.slot(index);
         let address = t.def(format_args!("stack_addr.i64 ss{index}"));
         t.line(format_args!("store v{x}, v{address}"));
         let y = t.def(format_args!("load.i64 v{address}"));
@@ -446,7 +289,7 @@ fn slots(size: usize) -> String {
 
 fn slot_in_diamonds(size: usize) -> String {
     let mut t = Text::new(&["i64"]);
-    t.head.push_str("    ss0 = explicit_slot 8\n");
+    t.slot(0);
     let address = t.def("stack_addr.i64 ss0");
     t.line(format_args!("store v0, v{address}"));
     for index in 0..size / 6 {
