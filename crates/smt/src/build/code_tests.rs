@@ -2,7 +2,8 @@
 
 use crate::bits::{Bits, Sort, Value};
 use crate::evaluate::{Evaluator, Model};
-use crate::term::{Op, Term, Terms};
+use crate::float_op::FloatOp;
+use crate::term::{Node, Op, Term, Terms};
 
 /// Random numbers. Equal seeds give equal terms in every arena.
 struct Random(u64);
@@ -110,4 +111,14 @@ fn spellings_have_one_form() {
     let either = terms.or(is_less, is_zero);
     let either = terms.ite(either, one, zero);
     assert_eq!(terms.bit_or(flag, other), either);
+}
+
+#[test]
+fn a_fused_product_is_no_choice_between_its_operands() {
+    let mut terms = Terms::for_code();
+    let x = terms.var("x", Sort::Bits(32));
+    let [two, three] = [2.0_f32, 3.0].map(|number| terms.number(32, number.to_bits().into()));
+    let fused = terms.float(FloatOp::Fma, &[x, two, three], 32);
+    let equal = terms.eq(fused, two);
+    assert_eq!(terms.node(equal), Node::Binary(Op::Eq, fused.min(two), fused.max(two)));
 }

@@ -68,7 +68,7 @@ impl Terms {
 
     fn eq_constant(&mut self, term: Term, value: Bits) -> Term {
         match self.node(term) {
-            Node::Ternary(_, condition, a, b) => {
+            Node::Ternary(Op::Ite, condition, a, b) => {
                 if let (Some(x), Some(y)) = (self.bits(a), self.bits(b)) {
                     return match (x == value, y == value) {
                         (true, _) => condition,

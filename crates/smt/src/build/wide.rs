@@ -93,8 +93,17 @@ impl Terms {
         self.concat(high, low)
     }
 
-    /// Returns a shift by all bits of an amount and by 1 as one shift: by the width, less the complement of the amount.
+    /// Returns a shift of a half by all bits of an amount and by 1 as one shift. Only halves have this form: of other widths,
+    /// a shift by a constant is outside, as in a multiple of `1 << n` in a sum.
     pub(super) fn code_shift_and_one(&mut self, op: Op, a: Term, by: Term) -> Option<Term> {
+        if self.width(a) != WIDE / 2 {
+            return None;
+        }
+        self.shift_by_next(op, a, by)
+    }
+
+    /// Returns a shift by all bits of an amount and by 1 as one shift: by the width, less the complement of the amount.
+    fn shift_by_next(&mut self, op: Op, a: Term, by: Term) -> Option<Term> {
         let amount = self.wide_amount(a, by)?;
         let (complement, width) = (self.bit_not(amount), self.width(a));
         let (most, complement) = (self.number(width, width.into()), self.zero_extend(complement, width));
@@ -271,7 +280,7 @@ mod tests {
         let (a, amount) = (terms.var("a", Sort::Bits(width)), amount(terms, width));
         let (by, one) = (terms.zero_extend(amount, width), terms.number(width, 1));
         let shifted = terms.binary(op, a, by);
-        [terms.binary(op, shifted, one), terms.code_shift_and_one(op, a, by).unwrap()]
+        [terms.binary(op, shifted, one), terms.shift_by_next(op, a, by).unwrap()]
     }
 
     fn sum(terms: &mut Terms, width: u32, is_difference: bool) -> [Term; 2] {
