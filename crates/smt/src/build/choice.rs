@@ -1,6 +1,6 @@
 //! Normal forms of choices in terms of machine code; see the table in `code.rs`.
 
-use crate::bits::Sort;
+use crate::bits::{Bits, Sort};
 use crate::substitute::Substitution;
 use crate::term::{Node, Op, Term, Terms};
 
@@ -10,6 +10,9 @@ impl Terms {
         let width = self.bits_width(a)?;
         if let Some(carries) = self.code_carries(condition, a, b) {
             return Some(carries);
+        }
+        if let Some(moved) = self.code_bound(condition, a, b) {
+            return Some(moved);
         }
         // A choice by one condition after another is the first one.
         if let Node::Ternary(Op::Ite, other, x, _) = self.node(a)
@@ -80,6 +83,35 @@ impl Terms {
         };
         let inner = self.ite(condition, x, y);
         Some(self.unary(op, inner, Sort::Bits(width)))
+    }
+
+    /// Returns a choice between a constant and bits of a compared term by the other of two bounds that choose equally,
+    /// because both arms are equal at one number: `if x < 7 then 7 else x` by `x < 8`.
+    fn code_bound(&mut self, condition: Term, a: Term, b: Term) -> Option<Term> {
+        let Node::Binary(op @ (Op::Ult | Op::Slt), x, limit) = self.node(condition) else { return None };
+        let limit = self.bits(limit)?;
+        let (width, is_signed) = (limit.width(), op == Op::Slt);
+        let least = if is_signed { Bits::sign_bit(width) } else { Bits::new(width, 0) };
+        let below = limit.add(Bits::ones(width));
+        // The number at which the arms are compared, and the other bound.
+        let (number, bound, arm, constant) = match (self.bits(a), self.bits(b)) {
+            (Some(constant), None) if limit != least.add(Bits::ones(width)) => {
+                (limit, limit.add(Bits::new(width, 1)), b, constant)
+            }
+            (None, Some(constant)) if limit != least => (below, below, a, constant),
+            _ => return None,
+        };
+        let value = match self.node(arm) {
+            _ if arm == x => number,
+            Node::Unary(Op::Extract { low: 0 }, whole) if whole == x => number.extract(0, constant.width()),
+            _ => return None,
+        };
+        if value != constant {
+            return None;
+        }
+        let bound = self.constant(bound);
+        let condition = self.binary(op, x, bound);
+        Some(self.ite(condition, a, b))
     }
 
     /// Returns a replacement of the term from which `from` is extracted, in which `to` has the place of `from`.

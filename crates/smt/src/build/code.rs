@@ -9,6 +9,8 @@
 //! | `(x + y)[..8]`, and products, bitwise operations, choices | `x[..8] + y[..8]` |
 //! | `zext(x) & y` | `zext(x & y[..8])` |
 //! | `x << 8 \| zext(y)` with `y` of at most 8 bits | `concat(x[..24], zext(y))` |
+//! | `0x500 \| zext(y)` with `y` of 8 bits | `concat(5, y)` |
+//! | `if x < 7 then 7 else x` | `if x < 8 then 7 else x` |
 //! | `zext(x) / zext(y)` | `zext(x / y)`, or all ones if `y` is zero |
 //! | `x % y` | `x - x / y * y` |
 //! | `concat(0, x)` | `zext(x)` |
@@ -138,6 +140,11 @@ impl Terms {
         let (above, below) = (self.width(high), self.width(low));
         if self.bits(high).is_some_and(Bits::is_zero) {
             return Some(self.zero_extend(low, above + below));
+        }
+        if let (Some(high), Node::Unary(Op::ZeroExtend, inner)) = (self.bits(high), self.node(low)) {
+            let between = Bits::new(below - self.width(inner), 0);
+            let high = self.constant(high.concat(between));
+            return Some(self.concat(high, inner));
         }
         let sign = self.extract(low, below - 1, 1);
         if self.sign_extend(sign, above) == high {

@@ -111,6 +111,33 @@ fn spellings_have_one_form() {
     let either = terms.or(is_less, is_zero);
     let either = terms.ite(either, one, zero);
     assert_eq!(terms.bit_or(flag, other), either);
+
+    let seven = terms.number(32, 7);
+    for (less, at) in [(Terms::ult as fn(&mut Terms, Term, Term) -> Term, 7), (Terms::slt, 7), (Terms::slt, u32::MAX)] {
+        let limit = terms.number(32, at.into());
+        let (is_below, is_above) = (less(&mut terms, y, limit), less(&mut terms, limit, y));
+        for width in [5, 32] {
+            let (low, bound) = (terms.extract(y, 0, width), terms.extract(limit, 0, width));
+            for [constant, bits] in [[bound, low], [low, bound]] {
+                let either = terms.ite(is_below, constant, bits);
+                assert_eq!(terms.ite(is_above, bits, constant), either);
+            }
+        }
+        let other = terms.ite(is_below, seven, z);
+        assert_ne!(terms.ite(is_above, z, seven), other);
+    }
+
+    // A constant above a value, and a sum above it that becomes the constant.
+    let value = terms.zero_extend(y, 64);
+    for number in [0x3fe6_a09e_u64, 0x8000_0001] {
+        let high = terms.number(64, u128::from(number) << 32);
+        let joined = terms.bit_or(high, value);
+        let number = terms.number(32, number.into());
+        assert_eq!(terms.concat(number, y), joined);
+    }
+    let [high, wide] = [terms.number(16, 3), terms.zero_extend(y, 48)];
+    let number = terms.number(32, 3 << 16);
+    assert_eq!(terms.concat(high, wide), terms.concat(number, y));
 }
 
 #[test]

@@ -3,9 +3,15 @@
 use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
-    /// Returns `x | y` as a concatenation, if `x` is a multiple of a power of two, and `y` has only the bits below it.
+    /// Returns `x | y` as a concatenation, if `x` is a multiple of a power of two, and `y` has only the bits below it. A
+    /// constant above has all bits above `y`.
     pub(super) fn joined(&mut self, x: Term, y: Term) -> Option<Term> {
         let Node::Unary(Op::ZeroExtend, low) = self.node(y) else { return None };
+        if let Some(bits) = self.bits(x) {
+            let (width, by) = (bits.width(), self.width(low));
+            let high = self.constant(bits.extract(by, width - by));
+            return bits.extract(0, by).is_zero().then(|| self.concat(high, low));
+        }
         if !matches!(self.node(x), Node::Binary(Op::Add | Op::Mul | Op::Shl, ..)) {
             return None;
         }
