@@ -35,7 +35,7 @@ pub(crate) fn opt(args: &OptArgs) -> Outcome {
     }
     let options = Options::default().with(|options| {
         options.dump = Some(optimized.clone());
-        options.stop_after = Some(Stage::Unroll);
+        options.stop_after = Some(Stage::StrengthReduction);
         options.passes = passes;
         options.rules.only = args.only_rule;
         options.rules.most = args.rule_limit;

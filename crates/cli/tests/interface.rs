@@ -458,7 +458,11 @@ fn stages_have_former_names() {
         }
     }
     let (code, _, err) = check(&["opt", "-", "--only", "licm"], RUNS);
-    assert!(code == 2 && err.contains("[possible values: simplify_cfg, mem2reg, gvn, code_motion, unroll]"), "{err}");
+    assert!(
+        code == 2
+            && err.contains("[possible values: simplify_cfg, mem2reg, gvn, code_motion, unroll, strength_reduction]"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -481,29 +485,30 @@ fn stages_are_dumped() {
         "04-gvn.clif",
         "05-code_motion.clif",
         "06-unroll.clif",
-        "08-lower.mach",
-        "09-regalloc.ra",
-        "10-check.mach",
-        "11-emit.lst",
+        "07-strength_reduction.clif",
+        "09-lower.mach",
+        "10-regalloc.ra",
+        "11-check.mach",
+        "12-emit.lst",
     ];
     assert_eq!(names, expected);
     // Stages that do not run have no files.
     kingpost(folder.path(), &["compile", "-", "--dump", "all", "--dump-dir", "plain"], &both);
     let plain = std::fs::read_dir(folder.path().join("plain")).expect("a folder").count();
-    assert_eq!(plain, expected.len() - 5, "without the five of the optimizer and that of the checker, with cleanup");
+    assert_eq!(plain, expected.len() - 6, "without the six of the optimizer and that of the checker, with cleanup");
     // Every text has both functions in order. Texts of stages that have a parser can be parsed again.
     for name in names {
         let dump = std::fs::read_to_string(folder.path().join("dumps").join(&name)).expect("a dump");
         let [add, sum] = ["; %add\n", "; %sum\n"].map(|heading| dump.find(heading));
         assert!(add.is_some() && add < sum, "{name}: {dump}");
     }
-    for command in [&["cat", "dumps/01-expand.clif"][..], &["alloc", "dumps/09-regalloc.ra", "--regalloc", "linear"]] {
+    for command in [&["cat", "dumps/01-expand.clif"][..], &["alloc", "dumps/10-regalloc.ra", "--regalloc", "linear"]] {
         assert_eq!(kingpost(folder.path(), command, "").status.code(), Some(0), "{command:?}");
     }
     let (code, out, _) =
         check(&["compile", "-", "--dump", "expand", "--dump", "lower", "--stop-after", "lower"], &both);
     assert!(
-        code == 0 && out.starts_with("; 01-expand %add\nfunction %add(") && out.contains("; 08-lower %sum"),
+        code == 0 && out.starts_with("; 01-expand %add\nfunction %add(") && out.contains("; 09-lower %sum"),
         "{out}"
     );
     let disasm = check(&["compile", "-", "--disasm"], &both);
@@ -522,19 +527,19 @@ fn compilation_goes_on_from_machine_code() {
     let args = ["compile", "-", "--verify-each", "--dump", "lower", "--dump", "check", "--dump-dir", ".", "-o", "a.o"];
     assert_eq!(kingpost(folder.path(), &args, &both).status.code(), Some(0));
     let object = |name: &str| std::fs::read(folder.path().join(name)).expect("an object");
-    for dump in ["08-lower.mach", "10-check.mach"] {
+    for dump in ["09-lower.mach", "11-check.mach"] {
         let output = kingpost(folder.path(), &["compile", dump, "-o", "b.o"], "");
         assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()), "{dump}");
         assert_eq!(object("a.o"), object("b.o"), "{dump}");
     }
-    let dump = std::fs::read_to_string(folder.path().join("10-check.mach")).expect("a dump");
+    let dump = std::fs::read_to_string(folder.path().join("11-check.mach")).expect("a dump");
     // An operand in the wrong register is found before any byte is written.
     std::fs::write(folder.path().join("wrong.mach"), dump.replace("i0: r7, r6", "i0: r7, r7")).expect("written");
     let output = kingpost(folder.path(), &["compile", "wrong.mach", "-o", "c.o"], "");
     assert_eq!((output.status.code(), folder.path().join("c.o").exists()), (Some(1), false));
     let error = text(&output.stderr);
     assert!(error.starts_with("wrong.mach:2:1: the checker rejects") && error.contains("in %add"), "{error}");
-    assert_eq!(kingpost(folder.path(), &["alloc", "08-lower.mach", "--regalloc", "linear"], "").status.code(), Some(0));
+    assert_eq!(kingpost(folder.path(), &["alloc", "09-lower.mach", "--regalloc", "linear"], "").status.code(), Some(0));
 }
 
 #[test]

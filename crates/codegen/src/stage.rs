@@ -39,6 +39,7 @@ stages! {
     Gvn "gvn" "clif" "Make equal values one and apply rewrite rules (opt_level=speed).";
     CodeMotion "code_motion" "clif" "Remove unused instructions, move others to where they run least often (opt_level=speed).";
     Unroll "unroll" "clif" "Make the rounds of short inner loops follow one another (opt_level=speed).";
+    StrengthReduction "strength_reduction" "clif" "Turn products of counters into counters (opt_level=speed).";
     Cleanup "cleanup" "clif" "Remove repeated loads of constant memory, unreachable blocks and constant block parameters (opt_level=none).";
     Lower "lower" "mach" "Select machine instructions over virtual registers.";
     Regalloc "regalloc" "ra" "Assign every operand a register or a slot.";
@@ -56,6 +57,7 @@ impl Stage {
             Pass::Gvn => Stage::Gvn,
             Pass::CodeMotion => Stage::CodeMotion,
             Pass::Unroll => Stage::Unroll,
+            Pass::StrengthReduction => Stage::StrengthReduction,
         }
     }
 
@@ -70,6 +72,7 @@ impl Stage {
             Stage::Verify
             | Stage::Expand
             | Stage::Unroll
+            | Stage::StrengthReduction
             | Stage::Lower
             | Stage::Regalloc
             | Stage::Check

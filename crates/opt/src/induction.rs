@@ -220,7 +220,7 @@ impl Proof {
 }
 
 /// Makes lists of arguments that no two edges to a header share.
-fn own_arguments(func: &mut Function, analyses: &Analyses, header: Block) {
+pub(crate) fn own_arguments(func: &mut Function, analyses: &Analyses, header: Block) {
     for pred in analyses.cfg.preds(header) {
         func.dfg.retain_block_args(pred.inst, pred.edge as usize, |_| true);
     }

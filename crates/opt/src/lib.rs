@@ -17,6 +17,7 @@
 //! | `code_motion.rs` | unused instructions, motion out of loops and into the paths that use a value |
 //! | `rematerialise.rs` | part of the same pass: cheap values computed again in loops that are short of registers |
 //! | `unroll.rs`, `trip_count.rs`, `loop_exits.rs` | inner loops with a few rounds: all rounds one after the other |
+//! | `strength_reduction.rs`, `affine.rs`, `exit_test.rs` | products of counters that become counters |
 //! | `redundant_loads.rs` | repeated loads of memory that never changes, without an optimizer too |
 //! | `known_bits.rs` | known bits of integers, for the conditions of rules |
 //! | `inline/` | bodies of functions in place of their calls; a module decides, and no pass |
@@ -41,6 +42,7 @@
 //! assert!(!func.to_string().contains("iadd"), "{func}");
 //! ```
 
+mod affine;
 mod branches;
 mod cleanup;
 mod code_motion;
@@ -48,6 +50,7 @@ mod constant_params;
 mod counter_ranges;
 mod counters;
 mod dispatch;
+mod exit_test;
 mod facts;
 mod fold;
 mod gvn;
@@ -71,6 +74,7 @@ mod rematerialise;
 pub mod rewrite;
 mod simplify_cfg;
 pub mod store_to_load_forwarding;
+mod strength_reduction;
 mod sums;
 mod trip_count;
 mod unroll;

@@ -8,6 +8,7 @@ use crate::observer::Observer;
 use crate::redundant_loads::RedundantLoads;
 use crate::rewrite::{Applications, RuleLimits};
 use crate::simplify_cfg::{Changes, SimplifyCfg};
+use crate::strength_reduction::StrengthReduction;
 use crate::unroll::Unroll;
 use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
@@ -32,14 +33,18 @@ pub enum Pass {
     CodeMotion,
     /// Loops of a few rounds.
     Unroll,
+    /// Products of counters.
+    StrengthReduction,
 }
 
 impl Pass {
     /// All passes, in order. `simplify_cfg` runs first, so that there are fewer joins and all blocks are reachable.
     /// `mem2reg` runs before `gvn`, so that values that passed through memory are known to be equal.
-    /// `code_motion` runs after `gvn`, which leaves unused instructions. `unroll` runs last, because it depends on the
-    /// number of instructions in a loop; functions with unrolled loops then pass `gvn` and `code_motion` again.
-    pub const ALL: [Pass; 5] = [Pass::SimplifyCfg, Pass::Mem2Reg, Pass::Gvn, Pass::CodeMotion, Pass::Unroll];
+    /// `code_motion` runs after `gvn`, which leaves unused instructions. `unroll` runs after them, because it depends on the
+    /// number of instructions in a loop, and `strength_reduction` last, because it hides how often a loop runs. Functions that
+    /// one of them changes pass `gvn` and `code_motion` again.
+    pub const ALL: [Pass; 6] =
+        [Pass::SimplifyCfg, Pass::Mem2Reg, Pass::Gvn, Pass::CodeMotion, Pass::Unroll, Pass::StrengthReduction];
 
     /// Returns the pass's name.
     pub fn name(self) -> &'static str {
@@ -49,6 +54,7 @@ impl Pass {
             Pass::Gvn => "gvn",
             Pass::CodeMotion => "code_motion",
             Pass::Unroll => "unroll",
+            Pass::StrengthReduction => "strength_reduction",
         }
     }
 }
@@ -66,6 +72,7 @@ pub struct Optimizer {
     pub(crate) simplify_cfg: SimplifyCfg,
     mem2reg: Mem2Reg,
     unroll: Unroll,
+    strength_reduction: StrengthReduction,
     pub(crate) gvn: Gvn,
     induction: Induction,
     code_motion: CodeMotion,
@@ -74,7 +81,7 @@ pub struct Optimizer {
     pub(crate) meter: Arc<Meter>,
 }
 
-heap_bytes!(Optimizer { redundant_loads, simplify_cfg, mem2reg, unroll, gvn, induction, code_motion } without { may_use_aliases, meter });
+heap_bytes!(Optimizer { redundant_loads, simplify_cfg, mem2reg, unroll, strength_reduction, gvn, induction, code_motion } without { may_use_aliases, meter });
 
 impl Optimizer {
     /// Returns an optimizer that applies only some rules.
@@ -97,6 +104,7 @@ impl Optimizer {
         self.gvn.prefers_size = prefers;
         self.code_motion.prefers_size = prefers;
         self.unroll.prefers_size = prefers;
+        self.strength_reduction.prefers_size = prefers;
         self
     }
 
@@ -194,6 +202,15 @@ impl Optimizer {
                 self.code_motion.run(func, analyses, &self.meter);
             }
             Pass::Unroll => self.run_unroll(func, analyses),
+            Pass::StrengthReduction => {
+                self.finish(func);
+                analyses.update(func);
+                if self.strength_reduction.run(func, analyses) {
+                    self.may_use_aliases = true;
+                    self.run(Pass::Gvn, func, analyses);
+                    self.run(Pass::CodeMotion, func, analyses);
+                }
+            }
         }
     }
 

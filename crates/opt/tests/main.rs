@@ -9,5 +9,6 @@ mod known_bits;
 mod large_loops;
 mod matcher;
 mod store_to_load_forwarding;
+mod strength_reduction;
 mod sums;
 mod unroll;

@@ -63,7 +63,7 @@ pub(crate) fn optimize(job: &Job, findings: &mut Findings) {
     if !is_optimised(job) {
         return findings.fail(format_args!("{}: test optimize needs `set opt_level=speed`", job.name));
     }
-    run(Stage::Unroll, job, findings);
+    run(Stage::StrengthReduction, job, findings);
 }
 
 pub(crate) fn lower(job: &Job, findings: &mut Findings) {
