@@ -77,6 +77,7 @@ deps:
 	apt-get update && apt-get install -y binutils gcc g++ libc6-dev coreutils \
 		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user z3 cvc5 chromium gdb lldb valgrind pkg-config \
 		gcc-mingw-w64-x86-64 g++-mingw-w64-x86-64 wine wine64 lld llvm clang wasi-libc python3 python3-pip redis-server
+	python3 -m pip install --break-system-packages -r crates/machine-semantics/lifters/requirements.txt
 
 tools:
 	@$(CI_RUNNER) tools

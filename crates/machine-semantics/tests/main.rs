@@ -3,6 +3,7 @@
 mod a64;
 mod cases;
 mod independence;
+mod meanings;
 mod plants;
 #[cfg(target_arch = "x86_64")]
 mod x64;

@@ -8,6 +8,7 @@ mod emulated;
 mod filetests;
 mod fuzz;
 mod gate;
+mod lifters;
 mod lints;
 mod rules;
 mod sanitizers;
@@ -64,6 +65,12 @@ pub(crate) const STAGES: &[Stage] = &[
         "whether the planted faults still fit the sources; `make faults` plants them",
     ),
     stage("emulated", Tier::Deep, emulated::run, "code in memory on AArch64, by an emulator"),
+    stage(
+        "lifters",
+        Tier::Deep,
+        lifters::run,
+        "the meanings of machine instructions, against those of Ghidra and Valgrind",
+    ),
     stage(
         "systems",
         Tier::Deep,

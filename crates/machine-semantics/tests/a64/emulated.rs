@@ -59,6 +59,26 @@ fn assembled(folder: &Path, forms: &[Form]) -> Vec<Vec<u32>> {
     bytes.chunks(4096).zip(counts).map(|(page, count)| page.chunks(4).take(count).map(word).collect()).collect()
 }
 
+/// Returns all forms with their words; none, with a message, if a tool is missing.
+pub(crate) fn all_forms(test: &str) -> Vec<crate::meanings::Form> {
+    if is_missing(test, &TOOLS[..1]) {
+        return Vec::new();
+    }
+    let mut forms = forms::all(&[scalars::INTEGERS, scalars::BRANCHES, scalars::FLOATS].concat());
+    forms.extend(forms::with_width(scalars::CONVERSIONS));
+    forms.extend(forms::arranged(vectors::VECTORS));
+    forms.extend(forms::all(vectors::MOVES));
+    forms.extend(forms::arranged(vectors::FLOAT_VECTORS));
+    forms.extend(forms::with_width(vectors::FLOAT_WIDTHS));
+    let folder = tempfile::tempdir().unwrap();
+    let words = assembled(folder.path(), &forms);
+    let form = |(form, words): (Form, Vec<u32>)| {
+        let bytes = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        crate::meanings::Form { machine: "aarch64", text: form.text, address: CODE + PLACE, bytes }
+    };
+    forms.into_iter().zip(words).map(form).collect()
+}
+
 /// The emulator with the program.
 pub(crate) struct Runner(Child);
 

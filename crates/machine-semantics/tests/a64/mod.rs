@@ -10,4 +10,4 @@ mod states;
 mod vectors;
 mod words;
 
-pub(crate) use emulated::is_missing;
+pub(crate) use emulated::{all_forms, is_missing};

@@ -35,6 +35,21 @@ fn has(feature: &str) -> bool {
     }
 }
 
+/// Returns all forms with their bytes; none, with a message, if there is no compiler.
+pub(crate) fn all_forms() -> Vec<crate::meanings::Form> {
+    let texts = [forms::all(), vectors::all()].concat();
+    let Some(processor) = Processor::assemble(&texts) else { return Vec::new() };
+    let form = |(text, code): (String, &processor::Code)| crate::meanings::Form {
+        machine: "x86_64",
+        text,
+        address: code.address,
+        bytes: code.bytes.clone(),
+    };
+    let forms = texts.into_iter().zip(processor.forms()).map(form).collect();
+    processor.stop();
+    forms
+}
+
 #[test]
 fn meanings_agree_with_the_processor() {
     compare(&forms::all());
