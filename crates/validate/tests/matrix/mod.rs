@@ -12,6 +12,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `rows.rs` | the rows and their functions |
+//! | `patterns.clif` | functions that no operand of one instruction has: each found a mutant of lowering |
 //! | `forms.rs` | the kinds of operands |
 //! | `machines.rs` | the compilers |
 //! | `judge.rs` | the proof of one code |

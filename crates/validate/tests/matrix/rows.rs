@@ -1,4 +1,5 @@
-//! The rows of the matrix: the functions around each scalar opcode at each type, and the patterns of each tile.
+//! The rows of the matrix: the functions around each scalar opcode at each type, the patterns of each tile, and
+//! other patterns.
 
 use super::forms;
 use kingpost_ir::types::{F32, F64, I8, I32, I64};
@@ -17,6 +18,7 @@ pub(crate) struct Functions {
 pub(crate) fn of_machine(machine: &str) -> Vec<Functions> {
     let mut rows = of_opcodes();
     rows.extend(tiles(machine));
+    rows.extend(of_text("pattern", include_str!("patterns.clif")));
     rows
 }
 
@@ -59,7 +61,12 @@ fn tiles(machine: &str) -> Vec<Functions> {
     };
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder).join("tests/tiles.clif");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let functions = kingpost_reader::parse_functions(&text).unwrap();
-    let row = |func: &Function| Functions { name: format!("tile.{}", func.name), texts: vec![func.to_string()] };
+    of_text("tile", &text)
+}
+
+/// Returns a row for each function of a text. Names begin with `kind`.
+fn of_text(kind: &str, text: &str) -> Vec<Functions> {
+    let functions = kingpost_reader::parse_functions(text).unwrap();
+    let row = |func: &Function| Functions { name: format!("{kind}.{}", func.name), texts: vec![func.to_string()] };
     functions.iter().map(row).collect()
 }
