@@ -909,6 +909,12 @@ void kp_set_cold_block(kp_builder builder, kp_block block);
  */
 void kp_set_block_frequency(kp_builder builder, kp_block block, double runs);
 
+/* Sets how often the branch that ends the current block takes each of its destinations, in proportion to the others: two
+ * weights for `kp_ins_brif`, and for `kp_ins_br_table` the one of `otherwise` first. Frequencies of blocks without one
+ * are computed from these. Call it before switching to another block.
+ */
+void kp_set_branch_weights(kp_builder builder, const uint32_t *weights, size_t count);
+
 /* Declares a variable, which may be assigned many times. */
 kp_variable kp_declare_variable(kp_builder builder, uint32_t ty);
 

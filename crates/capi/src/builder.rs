@@ -3,7 +3,7 @@
 use crate::buffer::Buffer;
 use crate::entry::entries;
 use crate::error::{Error, Failure, Status};
-use crate::foreign::{Out, Text};
+use crate::foreign::{Array, Out, Text};
 use crate::handles::{Handle, Object, Table};
 use crate::items::{
     self, BlockItem, CalleeItem, DataItem, FunctionItem, SignatureItem, SlotItem, ValueItem, VariableItem,
@@ -14,7 +14,7 @@ use kingpost::codegen::module::FuncId;
 use kingpost::ir::cranelift_entity::EntityRef;
 use kingpost::ir::extfunc::FuncName;
 use kingpost::ir::frontend::{FrontendContext, FunctionBuilder, Suspended, Variable};
-use kingpost::ir::{Block, FuncRef, Function, GlobalValue, SigRef, StackSlot, Type, Value, ValueLabel};
+use kingpost::ir::{Block, FuncRef, Function, GlobalValue, Inst, Opcode, SigRef, StackSlot, Type, Value, ValueLabel};
 use kingpost::reader::parse_signature;
 use std::collections::HashMap;
 
@@ -369,6 +369,22 @@ entries! {
     fn kp_set_block_frequency[b](block: Handle<BlockItem>, runs: f64) {
         let block = b.block(block)?;
         b.builder.set_block_frequency(block, runs);
+        Ok(())
+    }
+
+    /// Sets how often the branch that ends the current block takes each of its destinations, in proportion to the others: two
+    /// weights for `kp_ins_brif`, and for `kp_ins_br_table` the one of `otherwise` first. Frequencies of blocks without one
+    /// are computed from these. Call it before switching to another block.
+    fn kp_set_branch_weights[b](weights: Array<'_, u32>, count: usize) {
+        let weights = weights.get(count, "weights")?;
+        let last = b.builder.current_block().and_then(|block| b.builder.func.layout.last_inst(block));
+        let is_branch = |&last: &Inst| matches!(b.builder.func.dfg.opcode(last), Opcode::Brif | Opcode::BrTable);
+        let branch = last.filter(is_branch).ok_or_else(|| invalid("the current block does not end with a branch"))?;
+        let expected = b.builder.func.dfg.branch_destinations(branch).len();
+        if count != expected {
+            return Err(invalid(format!("{count} weights are given for {expected} destinations")));
+        }
+        b.builder.set_branch_weights(branch, weights);
         Ok(())
     }
 

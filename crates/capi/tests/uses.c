@@ -221,6 +221,7 @@ static void switches(void) {
     kp_block entry, otherwise, blocks[3];
     kp_builder b = begin("choose", "(i64) -> i64", &entry);
     const uint64_t keys[3] = {1, 10, 1u << 30};
+    const uint32_t weights[2] = {1, 9};
     kp_value value;
     int64_t (*compiled)(int64_t);
     const void *code;
@@ -238,7 +239,12 @@ static void switches(void) {
     for (i = 0; i < 3; i++) {
         kp_switch_to_block(b, blocks[i]);
         value = kp_ins_iconst(b, KP_I64, 100 * i);
-        kp_ins_return(b, &value, 1);
+        if (i == 2) {
+            kp_ins_brif(b, value, otherwise, NULL, 0, blocks[1], NULL, 0);
+            kp_set_branch_weights(b, weights, 2);
+        } else {
+            kp_ins_return(b, &value, 1);
+        }
     }
     kp_seal_all_blocks(b);
     MUST(kp_builder_finish(b, &error));

@@ -113,7 +113,7 @@ impl Frequencies {
 }
 
 /// Returns `true` if a block without a given frequency is assumed to run hardly ever.
-fn is_rare(func: &Function, cfg: &ControlFlowGraph, block: Block) -> bool {
+pub(crate) fn is_rare(func: &Function, cfg: &ControlFlowGraph, block: Block) -> bool {
     let last = cfg.terminator(block);
     let is_exceptional = |pred: &Predecessor| (pred.edge as usize) < func.dfg.num_handlers(pred.inst);
     let preds = || cfg.preds(block);

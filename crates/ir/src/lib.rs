@@ -31,6 +31,7 @@
 
 pub mod analyses;
 pub mod atomic_rmw_op;
+pub mod branch_weights;
 pub mod builder;
 pub mod cfg;
 pub mod condcodes;

@@ -15,6 +15,7 @@ use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use std::collections::HashMap;
 
 use super::variable::{Variable, VariableError};
+use crate::branch_weights::BranchWeights;
 use crate::constants::ConstantData;
 use crate::entities::{Block, Inst, Value, ValueLabel};
 use crate::function::{Function, Labeled};
@@ -48,6 +49,8 @@ pub struct FrontendContext {
     pub(super) labels: SecondaryMap<Variable, PackedOption<ValueLabel>>,
     /// Values of variables that have names.
     pub(super) labeled: Vec<(Value, Labeled)>,
+    /// Weights of branches.
+    pub(super) branch_weights: BranchWeights,
     /// Values that must be in stack maps.
     pub(super) in_stack_maps: Vec<Value>,
     tasks: Vec<Task>,
@@ -62,6 +65,7 @@ heap_bytes!(FrontendContext {
     needing_stack_map,
     labels,
     labeled,
+    branch_weights,
     in_stack_maps,
     tasks,
     results
@@ -89,6 +93,7 @@ impl FrontendContext {
         self.in_stack_maps.clear();
         self.labels.clear();
         self.labeled.clear();
+        self.branch_weights.clear();
         self.tasks.clear();
         self.results.clear();
     }

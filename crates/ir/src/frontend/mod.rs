@@ -182,6 +182,37 @@ impl<'f> FunctionBuilder<'f> {
         self.func.set_block_frequency(block, runs);
     }
 
+    /// Sets how often a `brif` or `br_table` takes each of its destinations, in proportion to the others. The default of a
+    /// `br_table` is the first one. [`FunctionBuilder::finalize`] computes frequencies of blocks from them, for blocks that have
+    /// none: see [`crate::branch_weights`].
+    ///
+    /// ```
+    /// # use kingpost_ir::Function;
+    /// # use kingpost_ir::builder::{ControlBuilder, ImmediateBuilder, InstBuilder};
+    /// # use kingpost_ir::frontend::{FrontendContext, FunctionBuilder};
+    /// # use kingpost_ir::types::I64;
+    /// # let (mut func, mut scratch) = (Function::default(), FrontendContext::default());
+    /// # let mut b = FunctionBuilder::new(&mut func, &mut scratch);
+    /// # let [entry, often, seldom] = [(); 3].map(|()| b.create_block());
+    /// # b.switch_to_block(entry);
+    /// # let condition = b.ins().iconst(I64, 1);
+    /// let branch = b.ins().brif(condition, often, &[], seldom, &[]);
+    /// b.set_branch_weights(branch, &[3, 1]);
+    /// # for block in [often, seldom] {
+    /// #     b.switch_to_block(block);
+    /// #     b.ins().return_(&[]);
+    /// # }
+    /// # b.seal_all_blocks();
+    /// b.finalize().unwrap();
+    /// assert_eq!(func.layout.frequency(seldom), Some(256), "in units of 1/1024");
+    /// ```
+    ///
+    /// # Panics
+    /// If the instruction is another one, or has another number of destinations.
+    pub fn set_branch_weights(&mut self, branch: Inst, weights: &[u32]) {
+        self.cx.branch_weights.set(self.func, branch, weights);
+    }
+
     /// Returns `true` if no code reaches the current block: it is sealed, has no predecessors, and is not the entry.
     /// A front end can skip statements there.
     pub fn is_unreachable(&self) -> bool {
@@ -424,6 +455,9 @@ impl<'f> FunctionBuilder<'f> {
             self.add_label(value, label);
         }
         safepoints::run(self.func, &self.cx.in_stack_maps);
+        if !self.cx.branch_weights.is_empty() {
+            self.cx.branch_weights.apply(self.func);
+        }
         Ok(())
     }
 
