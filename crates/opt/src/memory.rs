@@ -39,7 +39,7 @@ const ANY: usize = 0;
 type Versions = [u32; REGIONS];
 
 /// A set of regions, one bit each.
-type Regions = u8;
+pub(crate) type Regions = u8;
 
 /// The set of all regions.
 const ALL: Regions = !0;
@@ -83,31 +83,7 @@ impl Memory {
         self.current = [0; REGIONS];
         self.observe();
         self.stored = Default::default();
-        self.written.clear();
-        if analyses.loops.loops().next().is_some() {
-            self.find_written(func, analyses);
-        }
-    }
-
-    fn find_written(&mut self, func: &Function, analyses: &Analyses) {
-        for &block in analyses.dominators.preorder() {
-            if let Some(innermost) = analyses.loops.innermost_loop(block)
-                && self.written[innermost] != ALL
-            {
-                let (mut written, mut next) = (0, func.layout.first_inst(block));
-                while let Some(inst) = next {
-                    next = func.layout.next_inst(inst);
-                    written |= writes(func.dfg.inst(inst));
-                }
-                self.written[innermost] |= written;
-            }
-        }
-        for each in analyses.loops.loops() {
-            if let Some(parent) = analyses.loops.parent(each) {
-                let written = self.written[each];
-                self.written[parent] |= written;
-            }
-        }
+        written(func, analyses, &mut self.written);
     }
 
     /// Enters a block. Its dominators and its predecessors, except for sources of back edges, have been visited.
@@ -237,13 +213,39 @@ impl Memory {
 }
 
 /// Returns the region number of an access.
-fn region(flags: MemFlags) -> usize {
+pub(crate) fn region(flags: MemFlags) -> usize {
     flags.alias_region().map_or(ANY, |region| (region.index() + 1).min(REGIONS - 1))
 }
 
 /// Returns the regions that overlap `region`.
 fn overlapping(region: usize) -> Regions {
     if region == ANY { ALL } else { 1 << region | 1 << ANY }
+}
+
+/// Computes, by loop, the regions that its blocks write, and the blocks of inner loops.
+pub(crate) fn written(func: &Function, analyses: &Analyses, written: &mut SecondaryMap<Loop, Regions>) {
+    written.clear();
+    if analyses.loops.loops().next().is_none() {
+        return;
+    }
+    for &block in analyses.dominators.preorder() {
+        if let Some(innermost) = analyses.loops.innermost_loop(block)
+            && written[innermost] != ALL
+        {
+            let (mut own, mut next) = (0, func.layout.first_inst(block));
+            while let Some(inst) = next {
+                next = func.layout.next_inst(inst);
+                own |= writes(func.dfg.inst(inst));
+            }
+            written[innermost] |= own;
+        }
+    }
+    for each in analyses.loops.loops() {
+        if let Some(parent) = analyses.loops.parent(each) {
+            let own = written[each];
+            written[parent] |= own;
+        }
+    }
 }
 
 /// Returns the regions that an instruction may write.

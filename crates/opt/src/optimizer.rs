@@ -3,6 +3,7 @@
 use crate::code_motion::CodeMotion;
 use crate::gvn::{Edges, Gvn};
 use crate::induction::Induction;
+use crate::invariant_loads::InvariantLoads;
 use crate::mem2reg::Mem2Reg;
 use crate::observer::Observer;
 use crate::redundant_loads::RedundantLoads;
@@ -75,13 +76,14 @@ pub struct Optimizer {
     strength_reduction: StrengthReduction,
     pub(crate) gvn: Gvn,
     induction: Induction,
+    invariant_loads: InvariantLoads,
     code_motion: CodeMotion,
     /// Whether the function may use aliases.
     may_use_aliases: bool,
     pub(crate) meter: Arc<Meter>,
 }
 
-heap_bytes!(Optimizer { redundant_loads, simplify_cfg, mem2reg, unroll, strength_reduction, gvn, induction, code_motion } without { may_use_aliases, meter });
+heap_bytes!(Optimizer { redundant_loads, simplify_cfg, mem2reg, unroll, strength_reduction, gvn, induction, invariant_loads, code_motion } without { may_use_aliases, meter });
 
 impl Optimizer {
     /// Returns an optimizer that applies only some rules.
@@ -199,6 +201,9 @@ impl Optimizer {
             Pass::CodeMotion => {
                 self.finish(func);
                 analyses.update(func);
+                if !self.gvn.keeps_accesses {
+                    self.invariant_loads.run(func, analyses);
+                }
                 self.code_motion.run(func, analyses, &self.meter);
             }
             Pass::Unroll => self.run_unroll(func, analyses),
