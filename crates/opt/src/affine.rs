@@ -328,7 +328,7 @@ fn invariant(func: &mut Function, value: Value, before: Inst) -> Value {
 }
 
 /// Returns `true` if a value is defined outside of a loop.
-fn is_outside(func: &Function, analyses: &Analyses, of: Loop, value: Value) -> bool {
+pub(crate) fn is_outside(func: &Function, analyses: &Analyses, of: Loop, value: Value) -> bool {
     let block: Option<Block> = match func.dfg.value_def(value) {
         ValueDef::Param(block, _) => Some(block),
         ValueDef::Result(inst, _) => func.layout.inst_block(inst),

@@ -18,9 +18,10 @@
 use cranelift_entity::SecondaryMap;
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::loops::Loop;
-use kingpost_ir::{Block, Function, Inst, Opcode, ValueDef};
+use kingpost_ir::{Block, Function, Inst, Opcode};
 use kingpost_meter::heap_bytes;
 
+use crate::affine::is_outside;
 use crate::memory::{Regions, region, written};
 use crate::purity::{Purity, is_pure_load, purity};
 
@@ -105,7 +106,7 @@ impl InvariantLoads {
 }
 
 /// Returns the only block outside of a loop that leads to its header, if it leads nowhere else.
-fn entry(func: &Function, analyses: &Analyses, of: Loop) -> Option<Block> {
+pub(crate) fn entry(func: &Function, analyses: &Analyses, of: Loop) -> Option<Block> {
     let header = analyses.loops.header(of);
     let is_outside = |block| !analyses.loops.contains(of, block);
     let mut preds = analyses.cfg.preds(header).iter().filter(|pred| is_outside(pred.block));
@@ -128,12 +129,5 @@ fn is_first_effect(func: &Function, inst: Inst, block: Block) -> bool {
 
 /// Returns `true` if the operands of an instruction are defined outside of a loop.
 fn is_invariant(func: &Function, analyses: &Analyses, of: Loop, inst: Inst) -> bool {
-    func.dfg.inst_args(inst).iter().all(|&arg| {
-        let block = match func.dfg.value_def(arg) {
-            ValueDef::Param(block, _) => Some(block),
-            ValueDef::Result(inst, _) => func.layout.inst_block(inst),
-            ValueDef::Undefined => None,
-        };
-        block.is_some_and(|block| !analyses.loops.contains(of, block))
-    })
+    func.dfg.inst_args(inst).iter().all(|&arg| is_outside(func, analyses, of, arg))
 }

@@ -15,7 +15,7 @@
 //! | `memory.rs` | contents of memory, for that walk |
 //! | `store_to_load_forwarding.rs` | loads of part of a stored value |
 //! | `code_motion.rs` | unused instructions, motion out of loops and into the paths that use a value |
-//! | `invariant_loads.rs` | before the same pass: loads that leave loops which do not write their memory |
+//! | `invariant_loads.rs`, `store_promotion.rs` | before the same pass: loads that leave loops which do not write their memory, and stores that follow their loop |
 //! | `rematerialise.rs` | part of the same pass: cheap values computed again in loops that are short of registers |
 //! | `unroll.rs`, `trip_count.rs`, `loop_exits.rs` | inner loops with a few rounds: all rounds one after the other |
 //! | `strength_reduction.rs`, `affine.rs`, `exit_test.rs` | products of counters that become counters |
@@ -75,6 +75,7 @@ mod redundant_loads;
 mod rematerialise;
 pub mod rewrite;
 mod simplify_cfg;
+mod store_promotion;
 pub mod store_to_load_forwarding;
 mod strength_reduction;
 mod sums;

@@ -43,7 +43,7 @@ pub(crate) struct LoopExits {
 heap_bytes!(LoopExits { uses } without { is_computed });
 
 /// Blocks outside of a loop to which it leads, and which no other block leads to.
-type Exits = SmallVec<[Block; MAX_EXITS]>;
+pub(crate) type Exits = SmallVec<[Block; MAX_EXITS]>;
 
 impl LoopExits {
     /// Prepares for a function.
@@ -106,7 +106,7 @@ impl LoopExits {
 }
 
 /// Returns the exits of a loop. `None` if there are too many.
-fn exits(func: &Function, analyses: &Analyses, of: Loop, blocks: &[Block]) -> Option<Exits> {
+pub(crate) fn exits(func: &Function, analyses: &Analyses, of: Loop, blocks: &[Block]) -> Option<Exits> {
     let mut exits = Exits::new();
     for last in blocks.iter().filter_map(|&block| func.layout.last_inst(block)) {
         for dest in func.dfg.branch_destinations(last) {

@@ -33,7 +33,7 @@ use kingpost_meter::heap_bytes;
 const REGIONS: usize = 8;
 
 /// Region number of accesses that name no region: they overlap every region.
-const ANY: usize = 0;
+pub(crate) const ANY: usize = 0;
 
 /// The version of each region.
 type Versions = [u32; REGIONS];

@@ -9,6 +9,7 @@ use crate::observer::Observer;
 use crate::redundant_loads::RedundantLoads;
 use crate::rewrite::{Applications, RuleLimits};
 use crate::simplify_cfg::{Changes, SimplifyCfg};
+use crate::store_promotion::StorePromotion;
 use crate::strength_reduction::StrengthReduction;
 use crate::unroll::Unroll;
 use kingpost_ir::Function;
@@ -77,13 +78,14 @@ pub struct Optimizer {
     pub(crate) gvn: Gvn,
     induction: Induction,
     invariant_loads: InvariantLoads,
+    store_promotion: StorePromotion,
     code_motion: CodeMotion,
     /// Whether the function may use aliases.
     may_use_aliases: bool,
     pub(crate) meter: Arc<Meter>,
 }
 
-heap_bytes!(Optimizer { redundant_loads, simplify_cfg, mem2reg, unroll, strength_reduction, gvn, induction, invariant_loads, code_motion } without { may_use_aliases, meter });
+heap_bytes!(Optimizer { redundant_loads, simplify_cfg, mem2reg, unroll, strength_reduction, gvn, induction, invariant_loads, store_promotion, code_motion } without { may_use_aliases, meter });
 
 impl Optimizer {
     /// Returns an optimizer that applies only some rules.
@@ -203,6 +205,8 @@ impl Optimizer {
                 analyses.update(func);
                 if !self.gvn.keeps_accesses {
                     self.invariant_loads.run(func, analyses);
+                    self.may_use_aliases = self.store_promotion.run(func, analyses);
+                    self.finish(func);
                 }
                 self.code_motion.run(func, analyses, &self.meter);
             }

@@ -7,6 +7,7 @@ mod induction;
 mod inline;
 mod known_bits;
 mod large_loops;
+mod loop_memory;
 mod matcher;
 mod store_to_load_forwarding;
 mod strength_reduction;
