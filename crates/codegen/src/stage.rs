@@ -37,8 +37,8 @@ stages! {
     SimplifyCfg "simplify_cfg" "clif" "Remove unreachable blocks and constant block parameters, merge blocks (opt_level=speed).";
     Mem2Reg "mem2reg" "clif" "Turn stack slots that are only loaded and stored into values (opt_level=speed).";
     Gvn "gvn" "clif" "Make equal values one and apply rewrite rules (opt_level=speed).";
-    CodeMotion "code_motion" "clif" "Remove unused instructions, move others to where they run least often (opt_level=speed).";
     Unroll "unroll" "clif" "Make the rounds of short inner loops follow one another (opt_level=speed).";
+    CodeMotion "code_motion" "clif" "Remove unused instructions, move others to where they run least often (opt_level=speed).";
     StrengthReduction "strength_reduction" "clif" "Turn products of counters into counters (opt_level=speed).";
     Cleanup "cleanup" "clif" "Remove repeated loads of constant memory, unreachable blocks and constant block parameters (opt_level=none).";
     Lower "lower" "mach" "Select machine instructions over virtual registers.";

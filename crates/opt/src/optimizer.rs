@@ -31,10 +31,10 @@ pub enum Pass {
     Mem2Reg,
     /// Value numbering and rules.
     Gvn,
-    /// Dead code, code motion.
-    CodeMotion,
     /// Loops of a few rounds.
     Unroll,
+    /// Dead code, code motion.
+    CodeMotion,
     /// Products of counters.
     StrengthReduction,
 }
@@ -42,11 +42,11 @@ pub enum Pass {
 impl Pass {
     /// All passes, in order. `simplify_cfg` runs first, so that there are fewer joins and all blocks are reachable.
     /// `mem2reg` runs before `gvn`, so that values that passed through memory are known to be equal.
-    /// `code_motion` runs after `gvn`, which leaves unused instructions. `unroll` runs after them, because it depends on the
-    /// number of instructions in a loop, and `strength_reduction` last, because it hides how often a loop runs. Functions that
-    /// one of them changes pass `gvn` and `code_motion` again.
+    /// `unroll` runs after `gvn`, because it depends on the number of instructions in a loop; functions with unrolled loops
+    /// then pass `gvn` again. `code_motion` runs after these, which leave unused instructions, and `strength_reduction` last,
+    /// because it hides how often a loop runs. Functions that it changes pass `gvn` and `code_motion` again.
     pub const ALL: [Pass; 6] =
-        [Pass::SimplifyCfg, Pass::Mem2Reg, Pass::Gvn, Pass::CodeMotion, Pass::Unroll, Pass::StrengthReduction];
+        [Pass::SimplifyCfg, Pass::Mem2Reg, Pass::Gvn, Pass::Unroll, Pass::CodeMotion, Pass::StrengthReduction];
 
     /// Returns the pass's name.
     pub fn name(self) -> &'static str {
@@ -233,7 +233,6 @@ impl Optimizer {
             analyses.invalidate();
             self.run_simplify_cfg(func, analyses);
             self.run(Pass::Gvn, func, analyses);
-            self.run(Pass::CodeMotion, func, analyses);
         }
     }
 

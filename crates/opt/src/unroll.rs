@@ -35,7 +35,7 @@ use smallvec::SmallVec;
 
 use crate::induction::only_edge_back;
 use crate::loop_exits::LoopExits;
-use crate::purity::is_constant;
+use crate::purity::{Purity, purity};
 use crate::trip_count::TripCount;
 
 /// Maximum number of instructions of all copies of a loop, without jumps and what is constant in each round.
@@ -63,6 +63,8 @@ pub(crate) struct Unroll {
     chosen: Vec<Candidate>,
     /// Headers that blocks of unrolled loops lead to: the edges to them in `Analyses` are old.
     stale: Vec<Block>,
+    /// By value: the number of its uses, up to 255. Empty if not computed.
+    uses: Vec<u8>,
     /// Blocks of a loop, in an order in which definitions precede uses.
     blocks: Vec<Block>,
     /// By value and by block of a loop: the copy in the round that is being made.
@@ -72,7 +74,7 @@ pub(crate) struct Unroll {
     pub(crate) prefers_size: bool,
 }
 
-heap_bytes!(Unroll { has_inner, exits, chosen, stale, blocks, values, copies } without { prefers_size });
+heap_bytes!(Unroll { has_inner, exits, chosen, stale, uses, blocks, values, copies } without { prefers_size });
 
 impl Unroll {
     /// Returns the number of instructions by which a function may grow.
@@ -106,6 +108,7 @@ impl Unroll {
     fn choose(&mut self, func: &mut Function, analyses: &Analyses, left: &mut usize) {
         self.exits.clear();
         self.chosen.clear();
+        self.uses.clear();
         for each in analyses.loops.loops() {
             if let Some((candidate, copied)) = self.candidate(func, analyses, each)
                 && copied <= *left
@@ -131,6 +134,10 @@ impl Unroll {
             return None;
         }
         self.find_blocks(func, analyses, of);
+        if self.uses.is_empty() {
+            self.uses.resize(func.dfg.num_values(), 0);
+            func.dfg.count_uses(&func.layout, &mut self.uses);
+        }
         let [all, remaining] = self.size(func, &trip)?.map(|size| (trip.rounds - 1) * size);
         (remaining <= MAX_COPIED).then_some((Candidate { of, trip, back }, all))
     }
@@ -162,11 +169,21 @@ impl Unroll {
                 return None;
             }
             let vanishes =
-                is_constant(opcode) || opcode == Opcode::Jump || inst == trip.exit || trip.is_known(func, inst);
+                opcode == Opcode::Jump || inst == trip.exit || trip.is_known(func, inst) || self.is_unused(func, inst);
             all += 1;
             remaining += usize::from(!vanishes);
         }
         Some([all, remaining])
+    }
+
+    /// Returns `true` if an instruction takes no code: a constant, or an operation without effect that nothing uses.
+    fn is_unused(&self, func: &Function, inst: Inst) -> bool {
+        let is_used = |value: &Value| self.uses.get(value.as_u32() as usize).is_none_or(|&uses| uses > 0);
+        match purity(func.dfg.opcode(inst)) {
+            Purity::Constant => true,
+            Purity::Pure | Purity::PureMany => !func.dfg.inst_results(inst).iter().any(is_used),
+            Purity::Trap | Purity::Load | Purity::Store | Purity::Local | Purity::Effect => false,
+        }
     }
 
     /// Returns `true` if a single edge leads out of the loop.
