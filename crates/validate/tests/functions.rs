@@ -9,13 +9,14 @@ const FLOATS: &str = include_str!("floats.clif");
 const VECTORS: &str = include_str!("vectors.clif");
 const EXCEPTIONS: &str = include_str!("exceptions.clif");
 const SEARCHED: &str = include_str!("searched.clif");
+const UNREAD: &str = include_str!("unread.clif");
 
 #[test]
 fn small_functions_are_proved() {
     let mut wrong = Vec::new();
     for target in TARGETS {
         for allocator in allocators() {
-            for (name, report) in [FUNCTIONS, RESULTS, FLOATS, VECTORS, EXCEPTIONS, SEARCHED]
+            for (name, report) in [FUNCTIONS, RESULTS, FLOATS, VECTORS, EXCEPTIONS, SEARCHED, UNREAD]
                 .into_iter()
                 .flat_map(|text| reports(text, target, allocator))
             {
