@@ -10,6 +10,7 @@
 //!
 //! The search follows the value from a join through few blocks and instructions.
 
+use kingpost_ir::analyses::Analyses;
 use kingpost_ir::{Block, Function, Inst, Opcode, Value};
 use smallvec::SmallVec;
 
@@ -83,4 +84,13 @@ fn enter_successors(
             }
         }
     }
+}
+
+/// Returns `true` if a loop chooses among many blocks by a table, as interpreters do. Another run of value numbering would find
+/// more equal computations in these blocks, and code motion would place them before the choice, where each round runs them.
+pub(crate) fn has_dispatch_loop(func: &Function, analyses: &Analyses) -> bool {
+    analyses.dominators.preorder().iter().any(|&block| {
+        let is_table = |last: Inst| func.dfg.opcode(last) == Opcode::BrTable;
+        analyses.loops.innermost_loop(block).is_some() && analyses.cfg.terminator(block).is_some_and(is_table)
+    })
 }

@@ -1,6 +1,7 @@
 //! The list of passes, and their memory.
 
 use crate::code_motion::CodeMotion;
+use crate::dispatch::has_dispatch_loop;
 use crate::gvn::{Edges, Gvn};
 use crate::induction::Induction;
 use crate::invariant_loads::InvariantLoads;
@@ -214,7 +215,7 @@ impl Optimizer {
             Pass::StrengthReduction => {
                 self.finish(func);
                 analyses.update(func);
-                if self.strength_reduction.run(func, analyses) {
+                if !has_dispatch_loop(func, analyses) && self.strength_reduction.run(func, analyses) {
                     self.may_use_aliases = true;
                     self.run(Pass::Gvn, func, analyses);
                     self.run(Pass::CodeMotion, func, analyses);
@@ -224,6 +225,10 @@ impl Optimizer {
     }
 
     fn run_unroll(&mut self, func: &mut Function, analyses: &mut Analyses) {
+        analyses.update(func);
+        if has_dispatch_loop(func, analyses) {
+            return;
+        }
         let mut left = Unroll::growth(func);
         for _ in 0..UNROLLED_LEVELS {
             analyses.update(func);
