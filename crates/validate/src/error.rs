@@ -212,8 +212,6 @@ pub enum Feature {
     Relocation(&'static str),
     /// A part of the function's preamble.
     Preamble(&'static str),
-    /// A setting of the compiler.
-    Setting(&'static str),
     /// A function with more values and blocks than the validator examines.
     Size,
     /// A table of the code that was not recorded.
@@ -229,7 +227,6 @@ impl fmt::Display for Feature {
             Feature::Signature(what) => write!(f, "{what} in a signature is not supported"),
             Feature::Relocation(what) => write!(f, "{what} is not supported"),
             Feature::Preamble(what) => write!(f, "{what} is not supported"),
-            Feature::Setting(what) => write!(f, "{what} is not supported"),
             Feature::Size => f.write_str("a function of this size is not supported"),
             Feature::Tables => f.write_str("code without offsets of blocks is not supported"),
         }

@@ -2,7 +2,8 @@
 //!
 //! A function may return any NaN of a set where a result is a NaN, and the processor returns one of this set. So each
 //! operation is a function of its operands that is known except for its NaNs, and both sides apply the same one. Where a
-//! minimum or a maximum is a NaN, it is the one of the sum on AArch64, and a canonical one on x86-64.
+//! minimum or a maximum is a NaN, it is the one of the sum on AArch64, and a canonical one on x86-64. With the setting
+//! `enable_nan_canonicalization`, each NaN is the canonical one.
 
 use crate::error::Feature;
 use crate::input::{Code, Machine};
@@ -27,9 +28,6 @@ pub(crate) fn chosen(
     if !operation.ty.is_scalar() || !operands.iter().all(is_known) || !matches!(operation.ty.bits(), 32 | 64) {
         return Err(Feature::Opcode(operation.opcode));
     }
-    if code.canonical_nans {
-        return Err(Feature::Setting("NaN canonicalization"));
-    }
     // Without an instruction, the code calls a function.
     let needed = match operation.opcode {
         Opcode::Ceil | Opcode::Floor | Opcode::Trunc | Opcode::Nearest => Some("sse41"),
@@ -40,23 +38,26 @@ pub(crate) fn chosen(
     if !needed.is_none_or(is_there) {
         return Err(Feature::Opcode(operation.opcode));
     }
-    match (operation.opcode, operands) {
-        (Opcode::Fmin | Opcode::Fmax, &[x, y]) if code.machine == Machine::Aarch64 => {
+    let is_extreme = matches!(operation.opcode, Opcode::Fmin | Opcode::Fmax);
+    let (is_nan, nan) = match (operands, is_extreme) {
+        (&[x, y], true) => {
             let [x_nan, y_nan] = [x, y].map(|operand| terms.is_nan(operand.bits));
-            let any = terms.or(x_nan, y_nan);
-            let nan = terms.float(FloatOp::Add, &[x.bits, y.bits], terms.width(x.bits));
-            Ok(terms.ite(any, nan, result))
+            (terms.or(x_nan, y_nan), nan_of_extreme(terms, code, operation.opcode, [x.bits, y.bits]))
         }
-        (Opcode::Fmin | Opcode::Fmax, &[x, y]) => {
-            let [x_nan, y_nan] = [x, y].map(|operand| terms.is_nan(operand.bits));
-            let any = terms.or(x_nan, y_nan);
-            let nan = match operation.opcode {
-                Opcode::Fmin => negative_nan(terms, terms.width(x.bits)),
-                _ => signed_nan(terms, x.bits, y.bits),
-            };
-            Ok(terms.ite(any, nan, result))
-        }
-        _ => Ok(result),
+        _ if code.canonical_nans => (terms.is_nan(result), canonical_nan(terms, terms.width(result))),
+        _ => return Ok(result),
+    };
+    Ok(terms.ite(is_nan, nan, result))
+}
+
+/// Returns the minimum or maximum where an operand is a NaN.
+fn nan_of_extreme(terms: &mut Terms, code: &Code<'_>, opcode: Opcode, [x, y]: [Term; 2]) -> Term {
+    let width = terms.width(x);
+    match (code.machine, opcode) {
+        _ if code.canonical_nans => canonical_nan(terms, width),
+        (Machine::Aarch64, _) => terms.float(FloatOp::Add, &[x, y], width),
+        (Machine::X64, Opcode::Fmin) => negative_nan(terms, width),
+        (Machine::X64, _) => signed_nan(terms, x, y),
     }
 }
 

@@ -280,15 +280,30 @@ fn loads_of_unchanging_memory_are_equal() {
     assert_eq!(fault(verdict(&text(""), &code, 6, Some(10))), Some(Fault::Result(0)));
 }
 
-/// Replaces each NaN by the canonical one, which the function may choose.
+/// Replaces each NaN of a root by the canonical one, or not.
 #[test]
-fn canonical_nans_are_out_of_scope() {
+fn nans_are_canonical_with_the_setting() {
     let text = "function %f(f64) -> f64 { block0(v0: f64): v1 = sqrt v0 return v1 }";
-    let bytes = [&PROLOGUE[..], &[0xf2, 0x0f, 0x51, 0xc0], &EPILOGUE].concat(); // sqrtsd xmm0, xmm0
-    let plain = code(Machine::X64, &bytes, &[4]);
-    assert_eq!(verdict_on(text, &plain), Verdict::Proved);
-    let verdict = verdict_on(text, &Code { canonical_nans: true, ..plain });
-    assert_eq!(verdict, Verdict::OutOfScope(Feature::Setting("NaN canonicalization")));
+    let root = [0xf2, 0x0f, 0x51, 0xc0]; // sqrtsd xmm0, xmm0
+    let replacement = |top: u8| {
+        [
+            &[0x66, 0x0f, 0x2e, 0xc0][..],              // ucomisd xmm0, xmm0
+            &[0x7b, 0x0f],                              // jnp 1f
+            &[0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0xf8, top], // mov rax, 0x7ff8000000000000
+            &[0x66, 0x48, 0x0f, 0x6e, 0xc0],            // movq xmm0, rax; 1:
+        ]
+        .concat()
+    };
+    let verdict = |replacement: &[u8], canonical_nans| {
+        let bytes = [&PROLOGUE[..], &root, replacement, &EPILOGUE].concat();
+        verdict_on(text, &Code { canonical_nans, ..code(Machine::X64, &bytes, &[4]) })
+    };
+    assert_eq!(verdict(&[], false), Verdict::Proved);
+    assert_eq!(fault(verdict(&[], true)), Some(Fault::Result(0)));
+    assert_eq!(verdict(&replacement(0x7f), true), Verdict::Proved);
+    for (top, canonical_nans) in [(0x7f, false), (0xff, true)] {
+        assert_eq!(fault(verdict(&replacement(top), canonical_nans)), Some(Fault::Result(0)));
+    }
 }
 
 /// Multiplies and adds. An operation of x86-64 that negates its product returns a NaN with the sign of the operand.

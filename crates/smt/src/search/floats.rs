@@ -1,6 +1,7 @@
 //! Facts about operations on floats, whose results are free bits otherwise.
 //!
 //! - A number minus 0.0 is the number, and -0.0 minus -0.0 is 0.0.
+//! - A sum or difference of a NaN is a NaN.
 //! - A conversion to a signed integer is negative if the number is at most -1. Numbers out of range become the nearest
 //!   integer, and NaNs become zero; any integer would do there, because code and functions do not use it.
 //! - Numbers within 1 of zero become zero; those within 1 beyond a bound of 8 or 16 bits become the bound.
@@ -41,7 +42,11 @@ impl Blaster {
     pub(super) fn state_floats(&mut self, terms: &Terms, cone: &[Term]) {
         for &term in cone {
             match terms.node(term) {
-                Node::Binary(Op::Float(FloatOp::Sub), a, b) => self.state_difference(terms, a, b, term),
+                Node::Binary(Op::Float(FloatOp::Add), a, b) => self.state_nan(terms, [a, b], term),
+                Node::Binary(Op::Float(FloatOp::Sub), a, b) => {
+                    self.state_nan(terms, [a, b], term);
+                    self.state_difference(terms, a, b, term);
+                }
                 Node::Unary(Op::Float(FloatOp::ToSigned), x) if terms.width(term) == 64 => {
                     self.state_sign(terms, x, term)
                 }
@@ -51,6 +56,17 @@ impl Blaster {
                 _ => {}
             }
         }
+    }
+
+    /// Requires a result to be a NaN if an operand is one.
+    fn state_nan(&mut self, terms: &Terms, operands: [Term; 2], result: Term) {
+        let width = terms.width(result);
+        if format(width).is_none() {
+            return;
+        }
+        let [a, b] = operands.map(|operand| self.is_nan(width, operand));
+        let (any, is_nan) = (self.circuit.or(a, b), self.is_nan(width, result));
+        self.imply(any, is_nan);
     }
 
     /// Requires a number minus 0.0 to be the number, and -0.0 minus -0.0 to be 0.0.
@@ -228,6 +244,7 @@ mod tests {
                 terms.float(FloatOp::ToUnsigned, &[x], 64),
                 terms.float(FloatOp::ToSigned, &[less], 64),
                 terms.float(FloatOp::Sub, &[x, y], width),
+                terms.float(FloatOp::Add, &[x, y], width),
             ];
             let mut is_model = |values: [(Term, Bits); 2], changed: Option<usize>| {
                 let mut model = Model::default();
@@ -240,7 +257,8 @@ mod tests {
                 let mut formula = terms.bool(true);
                 for (number, (term, bits)) in equalities {
                     let flipped = if changed == Some(number) {
-                        Bits::new(bits.width(), 1 << 62)
+                        // Also the top bit of an exponent.
+                        Bits::new(bits.width(), 1 << 62 | 1 << 30)
                     } else {
                         Bits::new(bits.width(), 0)
                     };
@@ -257,8 +275,12 @@ mod tests {
                     assert!(is_model(values, None), "{number} {other} in {width} bits");
                 }
             }
-            // Another signed integer is no model.
+            // Another signed integer is no model, and neither is a sum or difference that is no NaN.
             assert!(!is_model([(x, bits(100.0)), (y, bits(1.0))], Some(2)));
+            for (x_bits, y_bits) in [(f64::NAN, 1.0), (1.0, f64::NAN)] {
+                let values = [(x, bits(x_bits)), (y, bits(y_bits))];
+                assert!(is_model(values, None) && !is_model(values, Some(5)) && !is_model(values, Some(6)));
+            }
         }
     }
 }

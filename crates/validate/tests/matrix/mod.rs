@@ -1,6 +1,6 @@
 //! The matrix: functions around every scalar opcode at every type, with each kind of operand, and the patterns of each
-//! tile. They are compiled for both machines, without and with CPU features, without and with the optimizer, and proved
-//! from their bytes. `ledger.tsv` has a line for each opcode and type.
+//! tile. They are compiled for both machines, without and with CPU features, without and with the optimizer, or with some
+//! settings, and proved from their bytes. `ledger.tsv` has a line for each opcode and type.
 //!
 //! A row whose functions, code and tables have the hash of the ledger was proved before, and is not proved again. Without
 //! a variable, the test proves rows that differ from the ledger, and fails. `KINGPOST_EVERY` proves again, without
@@ -12,7 +12,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `rows.rs` | the rows and their functions |
-//! | `patterns.clif` | functions that no operand of one instruction has: each found a mutant of lowering |
+//! | `patterns.clif`, `places.clif` | functions that no operand of one instruction has: each found a mutant of lowering |
+//! | `settings.clif` | functions that are compiled with each of the settings |
 //! | `forms.rs` | the kinds of operands |
 //! | `machines.rs` | the compilers |
 //! | `judge.rs` | the proof of one code |

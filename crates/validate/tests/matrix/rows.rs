@@ -1,8 +1,9 @@
-//! The rows of the matrix: the functions around each scalar opcode at each type, the patterns of each tile, and
-//! other patterns.
+//! The rows of the matrix: the functions around each scalar opcode at each type, the patterns of each tile, other
+//! patterns, and functions whose code depends on settings.
 
 use super::forms;
-use kingpost_ir::types::{F32, F64, I8, I32, I64};
+use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
+use kingpost_ir::types::{F32, F64, I8, I16, I32, I64, I128};
 use kingpost_ir::{Function, Opcode, Type};
 use kingpost_testgen::opcode_cases::{self, Case, Operand};
 use std::path::Path;
@@ -12,13 +13,19 @@ pub(crate) struct Functions {
     /// Opcode and type, or the name of a tile.
     pub(crate) name: String,
     pub(crate) texts: Vec<String>,
+    /// Whether they are compiled with each of the settings, instead of with each processor and level.
+    pub(crate) by_settings: bool,
 }
 
 /// Returns the rows of a machine.
 pub(crate) fn of_machine(machine: &str) -> Vec<Functions> {
     let mut rows = of_opcodes();
+    rows.extend([I16, I32, I64, I128].map(big_atomics));
     rows.extend(tiles(machine));
     rows.extend(of_text("pattern", include_str!("patterns.clif")));
+    rows.extend(of_text("pattern", include_str!("places.clif")));
+    let settings = of_text("setting", include_str!("settings.clif"));
+    rows.extend(settings.into_iter().map(|row| Functions { by_settings: true, ..row }));
     rows
 }
 
@@ -32,11 +39,26 @@ fn of_opcodes() -> Vec<Functions> {
         // Variants of an opcode share a row.
         let index = rows.iter().position(|row| row.name == name).unwrap_or(rows.len());
         if index == rows.len() {
-            rows.push(Functions { name, texts: Vec::new() });
+            rows.push(Functions { name, texts: Vec::new(), by_settings: false });
         }
         rows[index].texts.extend(forms::functions(case, &comparisons));
     }
     rows
+}
+
+/// Returns the row of the atomic operations on big-endian memory.
+fn big_atomics(ty: Type) -> Functions {
+    let function = |op: &AtomicRmwOp| {
+        format!(
+            "function %f(i64, {ty}) -> {ty} {{ block0(v0: i64, v1: {ty}): \
+             v2 = atomic_rmw.{ty} big {op} v0, v1 return v2 }}"
+        )
+    };
+    Functions {
+        name: format!("big_atomic_rmw.{ty}"),
+        texts: AtomicRmwOp::ALL.iter().map(function).collect(),
+        by_settings: false,
+    }
 }
 
 fn is_scalar(case: &Case) -> bool {
@@ -67,6 +89,10 @@ fn tiles(machine: &str) -> Vec<Functions> {
 /// Returns a row for each function of a text. Names begin with `kind`.
 fn of_text(kind: &str, text: &str) -> Vec<Functions> {
     let functions = kingpost_reader::parse_functions(text).unwrap();
-    let row = |func: &Function| Functions { name: format!("{kind}.{}", func.name), texts: vec![func.to_string()] };
+    let row = |func: &Function| Functions {
+        name: format!("{kind}.{}", func.name),
+        texts: vec![func.to_string()],
+        by_settings: false,
+    };
     functions.iter().map(row).collect()
 }

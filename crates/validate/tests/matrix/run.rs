@@ -2,7 +2,7 @@
 
 use super::judge::Judge;
 use super::ledger::{Ledger, Row, Way};
-use super::machines::{MACHINES, Variant, variants};
+use super::machines::{Compilers, MACHINES, Variant, compilers};
 use super::rows::Functions;
 use kingpost_ir::Function;
 use kingpost_validate::Code;
@@ -26,7 +26,7 @@ pub(crate) struct Outcome {
 pub(crate) fn run(known: &Ledger, jobs: &[(&str, Functions)], uses_solvers: bool) -> Outcome {
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
-        let mut compilers = MACHINES.map(variants);
+        let mut compilers = MACHINES.map(compilers);
         let mut judge = Judge::new(uses_solvers);
         while let Some((machine, row)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let index = MACHINES.iter().position(|name| name == machine).unwrap();
@@ -57,11 +57,12 @@ pub(crate) fn run(known: &Ledger, jobs: &[(&str, Functions)], uses_solvers: bool
 /// hash, or has no proof and solvers are not used.
 fn examine(
     functions: &Functions,
-    variants: &mut [Variant],
+    compilers: &mut Compilers,
     known: Option<&Row>,
     judge: &mut Judge,
 ) -> (Row, Vec<String>) {
     let mut remarks = Vec::new();
+    let variants = if functions.by_settings { &mut compilers.by_settings } else { &mut compilers.usual };
     if let Some(known) = known {
         let row = compile(functions, variants, |_, _, _, _| None);
         if row.hash == known.hash && row.functions == known.functions {
