@@ -184,7 +184,7 @@ BINARY = {"INT_ADD": "bvadd", "INT_SUB": "bvsub", "INT_MULT": "bvmul", "INT_AND"
 RELATIONS = {"INT_LESS": "bvult", "INT_LESSEQUAL": "bvule", "INT_SLESS": "bvslt", "INT_SLESSEQUAL": "bvsle"}
 SHIFTS = {"INT_LEFT": "bvshl", "INT_RIGHT": "bvlshr", "INT_SRIGHT": "bvashr"}
 FLOATS = {"FLOAT_ADD": "Add", "FLOAT_SUB": "Sub", "FLOAT_MULT": "Mul", "FLOAT_DIV": "Div", "FLOAT_SQRT": "Sqrt",
-          "FLOAT_CEIL": "Ceil", "FLOAT_FLOOR": "Floor", "FLOAT_ROUND": "Nearest", "FLOAT_INT2FLOAT": "FromSigned",
+          "FLOAT_CEIL": "Ceil", "FLOAT_FLOOR": "Floor", "FLOAT_ROUND": "Away", "FLOAT_INT2FLOAT": "FromSigned",
           "FLOAT_FLOAT2FLOAT": "Convert"}
 FLOAT_RELATIONS = {"FLOAT_LESS": "fp.lt", "FLOAT_LESSEQUAL": "fp.leq", "FLOAT_EQUAL": "fp.eq"}
 
