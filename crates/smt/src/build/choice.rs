@@ -54,6 +54,9 @@ impl Terms {
             let condition = self.binary(op, y, x);
             return Some(self.ite(condition, b, a));
         }
+        if let Some(magnitude) = self.code_magnitude(condition, a, b) {
+            return Some(magnitude);
+        }
         // Arms that differ by a number.
         if self.bits(a).is_none() {
             let difference = self.linear(a).plus(&self.linear(b).negated());
@@ -83,6 +86,18 @@ impl Terms {
         };
         let inner = self.ite(condition, x, y);
         Some(self.unary(op, inner, Sort::Bits(width)))
+    }
+
+    /// Returns a magnitude, or a negated one, as a choice by the sign of the older of two terms: a number and its negation have
+    /// one magnitude.
+    fn code_magnitude(&mut self, condition: Term, a: Term, b: Term) -> Option<Term> {
+        let Node::Binary(Op::Slt, x, zero) = self.node(condition) else { return None };
+        if !self.bits(zero).is_some_and(Bits::is_zero) || x != a.max(b) || self.neg(a) != b {
+            return None;
+        }
+        let (other, negated) = (a.min(b), x == a);
+        let is_negative = self.slt(other, zero);
+        Some(if negated { self.ite(is_negative, other, x) } else { self.ite(is_negative, x, other) })
     }
 
     /// Returns a choice between a constant and bits of a compared term by the other of two bounds that choose equally,

@@ -140,6 +140,33 @@ fn spellings_have_one_form() {
     assert_eq!(terms.concat(high, wide), terms.concat(number, y));
 }
 
+/// A number and its negation have one magnitude, and the negated one is another term.
+#[test]
+fn magnitudes_have_one_form() {
+    for width in [1, 2, 8] {
+        let mut terms = Terms::for_code();
+        let [x, y] = ["x", "y"].map(|name| terms.var(name, Sort::Bits(width)));
+        let (zero, difference) = (terms.number(width, 0), terms.sub(x, y));
+        for number in [x, difference] {
+            let minus = terms.neg(number);
+            let [is_negative, is_positive] = [number, minus].map(|term| terms.slt(term, zero));
+            let (magnitude, same) = (terms.ite(is_negative, minus, number), terms.ite(is_positive, number, minus));
+            let (negated, too) = (terms.ite(is_negative, number, minus), terms.ite(is_positive, minus, number));
+            assert_eq!((magnitude, negated), (same, too));
+            assert!(width == 1 || magnitude != negated);
+            for bits in 0..1 << width {
+                let mut model = Model::default();
+                model.set("x", Value::Bits(Bits::new(width, bits)));
+                model.set("y", Value::Bits(Bits::new(width, 3 * bits + 1)));
+                let evaluator = Evaluator::new(&terms, &[number, magnitude, negated], &model);
+                let of = |term| evaluator.value(term).bits().unwrap();
+                let expected = if of(number).signed() < 0 { of(number).neg() } else { of(number) };
+                assert_eq!((of(magnitude), of(negated)), (expected, expected.neg()));
+            }
+        }
+    }
+}
+
 #[test]
 fn a_fused_product_is_no_choice_between_its_operands() {
     let mut terms = Terms::for_code();
