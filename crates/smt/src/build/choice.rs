@@ -103,8 +103,31 @@ impl Terms {
     /// Returns a choice between a constant and bits of a compared term by the other of two bounds that choose equally,
     /// because both arms are equal at one number: `if x < 7 then 7 else x` by `x < 8`.
     fn code_bound(&mut self, condition: Term, a: Term, b: Term) -> Option<Term> {
-        let Node::Binary(op @ (Op::Ult | Op::Slt), x, limit) = self.node(condition) else { return None };
-        let limit = self.bits(limit)?;
+        let (op, x, limit) = match self.node(condition) {
+            Node::Binary(op @ (Op::Ult | Op::Slt), x, limit) => (op, x, self.bits(limit)?),
+            Node::Binary(Op::Eq, x, y) => {
+                let (x, number) = if self.bits(x).is_some() { (y, x) } else { (x, y) };
+                return self.code_bound_at_end(x, self.bits(number)?, a, b);
+            }
+            _ => return None,
+        };
+        self.code_bound_by(op, (x, limit), a, b)
+    }
+
+    /// Returns a choice by an equality with the least or the greatest number as one by a bound.
+    fn code_bound_at_end(&mut self, x: Term, number: Bits, a: Term, b: Term) -> Option<Term> {
+        let (width, next) = (number.width(), number.add(Bits::new(number.width(), 1)));
+        let (least, most) = (Bits::sign_bit(width), Bits::sign_bit(width).not());
+        match number {
+            _ if number.is_zero() => self.code_bound_by(Op::Ult, (x, next), a, b),
+            _ if number.is_ones() => self.code_bound_by(Op::Ult, (x, number), b, a),
+            _ if number == least => self.code_bound_by(Op::Slt, (x, next), a, b),
+            _ if number == most => self.code_bound_by(Op::Slt, (x, number), b, a),
+            _ => None,
+        }
+    }
+
+    fn code_bound_by(&mut self, op: Op, (x, limit): (Term, Bits), a: Term, b: Term) -> Option<Term> {
         let (width, is_signed) = (limit.width(), op == Op::Slt);
         let least = if is_signed { Bits::sign_bit(width) } else { Bits::new(width, 0) };
         let below = limit.add(Bits::ones(width));

@@ -11,6 +11,7 @@
 //! | `x << 8 \| zext(y)` with `y` of at most 8 bits | `concat(x[..24], zext(y))` |
 //! | `0x500 \| zext(y)` with `y` of 8 bits | `concat(5, y)` |
 //! | `if x < 7 then 7 else x` | `if x < 8 then 7 else x` |
+//! | `if x == 0 then 1 else x` | `if x < 2 then 1 else x` |
 //! | `if -x < 0 then x else -x` | `if x < 0 then -x else x` |
 //! | `zext(x) / zext(y)` | `zext(x / y)`, or all ones if `y` is zero |
 //! | `x % y` | `x - x / y * y` |

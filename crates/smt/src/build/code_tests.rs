@@ -140,6 +140,31 @@ fn spellings_have_one_form() {
     assert_eq!(terms.concat(high, wide), terms.concat(number, y));
 }
 
+/// Bounds next to the least and the greatest number have one form, whichever operand of the comparison is the bound.
+#[test]
+fn bounds_at_the_ends_have_one_form() {
+    let mut terms = Terms::for_code();
+    let x = terms.var("x", Sort::Bits(4));
+    for less in [Terms::ult as fn(&mut Terms, Term, Term) -> Term, Terms::slt] {
+        for number in 0..16 {
+            let bound = terms.number(4, number);
+            let (is_below, is_above) = (less(&mut terms, x, bound), less(&mut terms, bound, x));
+            let greater = [terms.ite(is_below, bound, x), terms.ite(is_above, x, bound)];
+            let smaller = [terms.ite(is_below, x, bound), terms.ite(is_above, bound, x)];
+            assert_eq!((greater[0], smaller[0]), (greater[1], smaller[1]), "{number}");
+            for value in 0..16 {
+                let mut model = Model::default();
+                model.set("x", Value::Bits(Bits::new(4, value)));
+                let evaluator = Evaluator::new(&terms, &[greater[0], smaller[0], is_below], &model);
+                let is_below = evaluator.value(is_below).is_true();
+                let (greater, smaller) = (evaluator.value(greater[0]).bits(), evaluator.value(smaller[0]).bits());
+                let [number, value] = [number, value].map(|number| Some(Bits::new(4, number)));
+                assert_eq!((greater, smaller), if is_below { (number, value) } else { (value, number) });
+            }
+        }
+    }
+}
+
 /// A number and its negation have one magnitude, and the negated one is another term.
 #[test]
 fn magnitudes_have_one_form() {
