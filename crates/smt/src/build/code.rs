@@ -18,6 +18,7 @@
 //! | `concat(0, x)` | `zext(x)` |
 //! | `if c then zext(x) else zext(y)` | `zext(if c then x else y)` |
 //! | `if x == y then n else f(x)`, where `f(y)` is `n` | `f(x)` |
+//! | `if x == 0 then 64 else` the zeros below the bits of `x` | these zeros |
 //! | `(counts of the set bits of x's bytes * 0x0101…)[24..]` | the set bits of `x` |
 //! | `(if c then 1 else 0) \| (if d then 1 else 0)` | `if c \|\| d then 1 else 0` |
 //! | `if c then x + 1 else x` | `x + if c then 1 else 0` |

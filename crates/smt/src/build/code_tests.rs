@@ -165,6 +165,26 @@ fn bounds_at_the_ends_have_one_form() {
     }
 }
 
+/// Code chooses a number where there is no set bit to count from.
+#[test]
+fn counts_of_sums_have_one_form() {
+    let mut terms = Terms::for_code();
+    let [x, y] = ["x", "y"].map(|name| terms.var(name, Sort::Bits(32)));
+    let n = terms.var("n", Sort::Bits(5));
+    let [zero, one, seven, most, width, minus_one] =
+        [0, 1, 7, 31, 32, u128::MAX].map(|number| terms.number(32, number));
+    let amount = terms.zero_extend(n, 32);
+    let (sum, power) = (terms.add(x, seven), terms.shl(one, amount));
+    for source in [x, sum, terms.sub(x, y), terms.add(sum, y), terms.sub(sum, power)] {
+        let (leading, trailing) = (terms.leading_zeros(source), terms.trailing_zeros(source));
+        let (none, highest) = (terms.eq(source, zero), terms.sub(most, leading));
+        let highest = terms.ite(none, minus_one, highest);
+        assert_eq!(terms.sub(most, highest), leading);
+        assert_eq!(terms.ite(none, width, trailing), trailing);
+        assert_ne!(terms.ite(none, most, trailing), trailing);
+    }
+}
+
 /// A number and its negation have one magnitude, and the negated one is another term.
 #[test]
 fn magnitudes_have_one_form() {

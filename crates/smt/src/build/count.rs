@@ -34,7 +34,11 @@ impl Terms {
             let more = self.add(count, by);
             (rest, count) = (self.ite(empty, shifted, rest), self.ite(empty, more, count));
         }
-        self.plus_one_if_clear(rest, width - 1, count)
+        let count = self.plus_one_if_clear(rest, width - 1, count);
+        let (minus_one, most) = (self.constant(Bits::ones(width)), self.number(width, u128::from(width - 1)));
+        let highest = self.sub(most, count);
+        self.keep_choice_of_count(x, minus_one, highest);
+        count
     }
 
     /// Counts trailing zeros.
@@ -49,7 +53,19 @@ impl Terms {
             let more = self.add(count, by);
             (rest, count) = (self.ite(empty, shifted, rest), self.ite(empty, more, count));
         }
-        self.plus_one_if_clear(rest, 0, count)
+        let count = self.plus_one_if_clear(rest, 0, count);
+        let all = self.number(width, width.into());
+        self.keep_choice_of_count(x, all, count);
+        count
+    }
+
+    /// Keeps `found` as the result of a choice by zero. Instructions find no bit in zero, so code chooses `missing` there, which
+    /// `found` is for zero.
+    fn keep_choice_of_count(&mut self, x: Term, missing: Term, found: Term) {
+        if self.is_of_code() {
+            let is_zero = self.is_zero(x);
+            self.keep(Node::Ternary(Op::Ite, is_zero, missing, found), self.sort(x), found);
+        }
     }
 
     fn plus_one_if_clear(&mut self, x: Term, bit: u32, count: Term) -> Term {
