@@ -18,6 +18,8 @@
 //! | `concat(0, x)` | `zext(x)` |
 //! | `if c then zext(x) else zext(y)` | `zext(if c then x else y)` |
 //! | `if x == y then n else f(x)`, where `f(y)` is `n` | `f(x)` |
+//! | the leading zeros of `zext(x)`, the trailing ones of `concat(1, x)` | `zext` of the zeros of `x`, and a number |
+//! | `sext(x) ^ sext(x's sign)` | `zext(x ^ sext(x's sign))` |
 //! | `if x == 0 then 64 else` the zeros below the bits of `x` | these zeros |
 //! | `(counts of the set bits of x's bytes * 0x0101…)[24..]` | the set bits of `x` |
 //! | `(if c then 1 else 0) \| (if d then 1 else 0)` | `if c \|\| d then 1 else 0` |
@@ -293,12 +295,30 @@ impl Terms {
             return Some(choice);
         }
         match (self.node(a), self.node(b)) {
+            (Node::Unary(Op::SignExtend, x), Node::Unary(Op::SignExtend, y))
+                if op == Op::BitXor && self.sort(x) != self.sort(y) =>
+            {
+                self.code_differing_from_sign(x, y, width)
+            }
             (Node::Unary(Op::SignExtend, x), Node::Unary(Op::SignExtend, y)) if self.sort(x) == self.sort(y) => {
                 let both = self.bitwise(op, x, y);
                 Some(self.sign_extend(both, width))
             }
             _ => None,
         }
+    }
+
+    /// Returns the exclusive or of the sign extensions of a term and of its sign as a zero extension: the sign differs from no
+    /// bit above the term.
+    fn code_differing_from_sign(&mut self, x: Term, y: Term, width: u32) -> Option<Term> {
+        let (x, sign) = if self.width(x) > self.width(y) { (x, y) } else { (y, x) };
+        let top = self.width(x) - 1;
+        if self.extract(x, top, 1) != sign {
+            return None;
+        }
+        let signs = self.sign_extend(sign, top + 1);
+        let differing = self.bit_xor(x, signs);
+        Some(self.zero_extend(differing, width))
     }
 
     /// Returns the number of low bits that may be set, if the term is a zero extension or a constant.

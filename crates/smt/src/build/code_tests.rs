@@ -185,6 +185,36 @@ fn counts_of_sums_have_one_form() {
     }
 }
 
+/// Code counts the zeros of narrow numbers by instructions for wider ones.
+#[test]
+fn counts_of_narrow_numbers_have_one_form() {
+    for width in [8, 16] {
+        let mut terms = Terms::for_code();
+        let x = terms.var("x", Sort::Bits(width));
+        let sign = terms.extract(x, width - 1, 1);
+        let [signs, wide_sign] = [width, 32].map(|width| terms.sign_extend(sign, width));
+        let (wide, signed) = (terms.zero_extend(x, 32), terms.sign_extend(x, 32));
+        let (differing, wide_differing) = (terms.bit_xor(x, signs), terms.bit_xor(signed, wide_sign));
+        let (leading, above) = (terms.leading_zeros(wide), terms.number(32, u128::from(32 - width)));
+        let (guard, signs) = (terms.number(32, 1 << width), terms.leading_zeros(wide_differing));
+        let guarded = terms.bit_or(guard, wide);
+        let trailing = terms.trailing_zeros(guarded);
+        let counts = [terms.sub(leading, above), terms.sub(signs, above), trailing];
+        let expected = [terms.leading_zeros(x), terms.leading_zeros(differing), terms.trailing_zeros(x)];
+        assert_eq!(counts, expected.map(|count| terms.zero_extend(count, 32)));
+        for bits in 0..1 << width {
+            let mut model = Model::default();
+            let number = Bits::new(width, bits);
+            model.set("x", Value::Bits(number));
+            let evaluator = Evaluator::new(&terms, &counts, &model);
+            let counted = counts.map(|count| evaluator.value(count).bits().map(|bits| bits.unsigned() as u32));
+            let differing = if number.signed() < 0 { number.not() } else { number };
+            let leading = [number, differing].map(|number| number.unsigned().leading_zeros() + width - 128);
+            assert_eq!(counted, [leading[0], leading[1], number.unsigned().trailing_zeros().min(width)].map(Some));
+        }
+    }
+}
+
 /// A number and its negation have one magnitude, and the negated one is another term.
 #[test]
 fn magnitudes_have_one_form() {

@@ -17,13 +17,40 @@ impl Terms {
         self.bit_or(left, right)
     }
 
-    /// Counts leading zeros. Halves the part that is examined until one bit is left.
+    /// Counts leading zeros.
     pub fn leading_zeros(&mut self, x: Term) -> Term {
-        if self.is_of_code()
-            && let Some(inner) = self.reversed(x)
-        {
+        if !self.is_of_code() {
+            return self.leading_zeros_by_halves(x);
+        }
+        if let Some(inner) = self.reversed(x) {
             return self.trailing_zeros(inner);
         }
+        let count = match self.code_leading_zeros(x) {
+            Some(count) => count,
+            None => self.leading_zeros_by_halves(x),
+        };
+        let width = self.width(x);
+        let (minus_one, most) = (self.constant(Bits::ones(width)), self.number(width, u128::from(width - 1)));
+        let highest = self.sub(most, count);
+        self.keep_choice_of_count(x, minus_one, highest);
+        count
+    }
+
+    /// Returns the leading zeros of an extension as a sum.
+    fn code_leading_zeros(&mut self, x: Term) -> Option<Term> {
+        let width = self.width(x);
+        match self.node(x) {
+            Node::Unary(Op::ZeroExtend, inner) if self.width(inner).is_power_of_two() => {
+                let (above, count) = (width - self.width(inner), self.leading_zeros(inner));
+                let (above, count) = (self.number(width, above.into()), self.zero_extend(count, width));
+                Some(self.add(above, count))
+            }
+            _ => None,
+        }
+    }
+
+    /// Halves the part that is examined until one bit is left.
+    fn leading_zeros_by_halves(&mut self, x: Term) -> Term {
         let width = self.width(x);
         let (mut rest, mut count) = (x, self.number(width, 0));
         for step in halvings(width) {
@@ -34,15 +61,36 @@ impl Terms {
             let more = self.add(count, by);
             (rest, count) = (self.ite(empty, shifted, rest), self.ite(empty, more, count));
         }
-        let count = self.plus_one_if_clear(rest, width - 1, count);
-        let (minus_one, most) = (self.constant(Bits::ones(width)), self.number(width, u128::from(width - 1)));
-        let highest = self.sub(most, count);
-        self.keep_choice_of_count(x, minus_one, highest);
-        count
+        self.plus_one_if_clear(rest, width - 1, count)
     }
 
     /// Counts trailing zeros.
     pub fn trailing_zeros(&mut self, x: Term) -> Term {
+        if !self.is_of_code() {
+            return self.trailing_zeros_by_halves(x);
+        }
+        let count = match self.code_trailing_zeros(x) {
+            Some(count) => count,
+            None => self.trailing_zeros_by_halves(x),
+        };
+        let all = self.number(self.width(x), self.width(x).into());
+        self.keep_choice_of_count(x, all, count);
+        count
+    }
+
+    /// Returns the trailing zeros of a number below a set bit, which code sets where the number has fewer bits than the
+    /// instruction.
+    fn code_trailing_zeros(&mut self, x: Term) -> Option<Term> {
+        let Node::Binary(Op::Concat, high, low) = self.node(x) else { return None };
+        if !self.bits(high).is_some_and(|bits| bits.unsigned() & 1 == 1) || !self.width(low).is_power_of_two() {
+            return None;
+        }
+        let count = self.trailing_zeros(low);
+        Some(self.zero_extend(count, self.width(x)))
+    }
+
+    /// Halves the part that is examined until one bit is left.
+    fn trailing_zeros_by_halves(&mut self, x: Term) -> Term {
         let width = self.width(x);
         let (mut rest, mut count) = (x, self.number(width, 0));
         for step in halvings(width) {
@@ -53,19 +101,14 @@ impl Terms {
             let more = self.add(count, by);
             (rest, count) = (self.ite(empty, shifted, rest), self.ite(empty, more, count));
         }
-        let count = self.plus_one_if_clear(rest, 0, count);
-        let all = self.number(width, width.into());
-        self.keep_choice_of_count(x, all, count);
-        count
+        self.plus_one_if_clear(rest, 0, count)
     }
 
     /// Keeps `found` as the result of a choice by zero. Instructions find no bit in zero, so code chooses `missing` there, which
     /// `found` is for zero.
     fn keep_choice_of_count(&mut self, x: Term, missing: Term, found: Term) {
-        if self.is_of_code() {
-            let is_zero = self.is_zero(x);
-            self.keep(Node::Ternary(Op::Ite, is_zero, missing, found), self.sort(x), found);
-        }
+        let is_zero = self.is_zero(x);
+        self.keep(Node::Ternary(Op::Ite, is_zero, missing, found), self.sort(x), found);
     }
 
     fn plus_one_if_clear(&mut self, x: Term, bit: u32, count: Term) -> Term {
