@@ -47,6 +47,8 @@ pub(crate) struct Judge<'a> {
     /// Conjunctions of conditions, and whether they contradict one another: a path is followed again where a relation lost
     /// a fact.
     contradictions: HashMap<Term, bool>,
+    /// Conditions with a negated goal, and whether parts of the goal showed that it holds.
+    pub(crate) by_parts: HashMap<Term, bool>,
     /// The last models of conditions that searches found. A model of a path is often a model of its next branch, too.
     models: VecDeque<Model>,
 }
@@ -73,6 +75,7 @@ impl<'a> Judge<'a> {
             searches: 0,
             decided: HashMap::new(),
             contradictions: HashMap::new(),
+            by_parts: HashMap::new(),
             models: VecDeque::new(),
         }
     }
@@ -88,7 +91,13 @@ impl<'a> Judge<'a> {
 
     /// Decides whether two terms are equal wherever the conditions hold.
     pub(crate) fn equal(&mut self, terms: &mut Terms, under: &Conditions, a: Term, b: Term) -> Decision {
-        self.equal_within(terms, under, [a, b], MAX_CONFLICTS)
+        match self.equal_within(terms, under, [a, b], MAX_CONFLICTS) {
+            Decision::Unknown if terms.sort(a) == terms.sort(b) => {
+                let equal = terms.eq(a, b);
+                self.or_by_parts(terms, under, equal)
+            }
+            decision => decision,
+        }
     }
 
     /// Decides whether two terms are equal wherever the conditions hold. A search ends after a number of conflicts.
@@ -112,10 +121,30 @@ impl<'a> Judge<'a> {
 
     /// Decides whether a condition holds wherever the others do.
     pub(crate) fn holds(&mut self, terms: &mut Terms, under: &Conditions, goal: Term) -> Decision {
-        self.holds_within(terms, under, goal, MAX_CONFLICTS)
+        match self.holds_within(terms, under, goal, MAX_CONFLICTS) {
+            Decision::Unknown => self.or_by_parts(terms, under, goal),
+            decision => decision,
+        }
     }
 
-    fn holds_within(&mut self, terms: &mut Terms, under: &Conditions, goal: Term, conflicts: u32) -> Decision {
+    /// Decides a condition by its parts, which neither a search nor the solver decided.
+    fn or_by_parts(&mut self, terms: &mut Terms, under: &Conditions, goal: Term) -> Decision {
+        if !self.holds_by_parts(terms, under, goal) {
+            return Decision::Unknown;
+        }
+        self.decisions.open = self.decisions.open.saturating_sub(1);
+        self.decisions.by_search += 1;
+        Decision::Holds
+    }
+
+    /// Decides whether a condition holds wherever the others do. A search ends after a number of conflicts.
+    pub(crate) fn holds_within(
+        &mut self,
+        terms: &mut Terms,
+        under: &Conditions,
+        goal: Term,
+        conflicts: u32,
+    ) -> Decision {
         let Some((query, not)) = self.open_query(terms, under, goal) else {
             self.decisions.by_terms += 1;
             return Decision::Holds;

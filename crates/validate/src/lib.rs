@@ -48,6 +48,7 @@
 //! | `heads.rs` | places of values at heads, as text |
 //! | `conditions.rs` | conditions of paths, and what terms decide under them |
 //! | `equal.rs` | equality of terms: normal forms, models, a search, a solver |
+//! | `parts.rs` | equality of terms by their parts |
 //! | `error.rs` | verdicts and their reasons |
 //!
 //! A proof trusts the meanings of the function and of instructions, the decoder, the conventions, this crate, the
@@ -79,6 +80,7 @@ mod limit;
 mod live;
 mod machine;
 mod parameters;
+mod parts;
 mod path;
 mod prove;
 mod relation;

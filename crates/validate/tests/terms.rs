@@ -16,6 +16,18 @@ block0(v0: i32):
     v5 = clz v4
     return v5
 }
+function %sign_bits_converted(i16) -> f64 { block0(v0: i16): v1 = cls v0 v2 = fcvt_from_uint.f64 v1 return v2 }
+function %clz_of_sum(i32, i32, i64) -> i64 {
+block0(v0: i32, v1: i32, v2: i64):
+    v3 = uextend.i64 v0
+    v4 = uextend.i64 v1
+    v5 = isub v3, v4
+    v6 = iconst.i64 1
+    v7 = ishl v6, v2
+    v8 = iadd v5, v7
+    v9 = clz v8
+    return v9
+}
 function %ctz(i64) -> i64 { block0(v0: i64): v1 = ctz v0 return v1 }
 function %popcnt8(i8) -> i8 { block0(v0: i8): v1 = popcnt v0 return v1 }
 function %popcnt32(i32) -> i32 { block0(v0: i32): v1 = popcnt v0 return v1 }
@@ -49,8 +61,50 @@ block0(v0: i64, v1: i64):
 function %less(i128, i128) -> i8 { block0(v0: i128, v1: i128): v2 = icmp slt v0, v1 return v2 }
 function %carries(i32, i32, i8) -> i32, i8 { block0(v0: i32, v1: i32, v2: i8): v3, v4 = uadd_overflow_cin v0, v1, v2 return v3, v4 }
 function %magnitude(i64) -> i64 { block0(v0: i64): v1 = iabs v0 return v1 }
+function %magnitudes(i32, i32) -> i32 {
+block0(v0: i32, v1: i32):
+    v2 = iabs v0
+    v3 = iabs v1
+    v4 = iadd v2, v3
+    return v4
+}
+function %products_of_most(i32, i32) -> i32 {
+block0(v0: i32, v1: i32):
+    v2 = iconst.i32 1
+    v3 = umax v0, v2
+    v4 = imul v3, v1
+    v5 = imul v4, v1
+    return v5
+}
 function %rotate(i8, i8) -> i8 { block0(v0: i8, v1: i8): v2 = rotl v0, v1 return v2 }
 function %most(i32) -> i32 { block0(v0: i32): v1 = iconst.i32 0 v2 = smax v0, v1 return v2 }
+";
+
+/// Operations that nothing but equal operands makes equal.
+const PARTS: &str = "
+function %high_of_converted(i64, i64) -> i64 {
+block0(v0: i64, v1: i64):
+    v2 = fcvt_from_uint.f32 v0
+    v3 = fcvt_to_sint_sat.i64 v2
+    v4 = umulhi v3, v1
+    return v4
+}
+function %product_of_converted(i64, i64, i64) -> i64 {
+block0(v0: i64, v1: i64, v2: i64):
+    v3 = fcvt_from_sint.f64 v0
+    v4 = fcvt_to_sint_sat.i32 v3
+    v5 = uextend.i64 v4
+    v6 = imul v5, v1
+    v7 = imul v6, v2
+    return v7
+}
+function %remainder_of_converted(i16, f64) -> i32 {
+block0(v0: i16, v1: f64):
+    v2 = fcvt_to_uint_sat.i16 v1
+    v3 = urem v0, v2
+    v4 = sextend.i32 v3
+    return v4
+}
 ";
 
 fn check(text: &str) {
@@ -79,4 +133,9 @@ fn floats_are_proved_by_terms() {
 #[test]
 fn integers_are_proved_by_terms() {
     check(INTEGERS);
+}
+
+#[test]
+fn operations_are_proved_by_their_parts() {
+    check(PARTS);
 }
