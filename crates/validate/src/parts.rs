@@ -20,6 +20,8 @@ const MAX_PARTS: usize = 2048;
 const MAX_SEARCHES: u64 = 96;
 /// Maximum number of conflicts of a search about two parts.
 const PART_CONFLICTS: u32 = 500;
+/// Number of obligations of a function that are not shown by their parts, after which no others are tried.
+const MAX_FAILED: usize = 2;
 /// Maximum number of older parts that neither are shown to be equal to a part nor to differ from it.
 const MAX_UNKNOWN: u32 = 2;
 
@@ -30,6 +32,9 @@ impl Judge<'_> {
         let query = terms.and(assumptions, not);
         if let Some(&known) = self.by_parts.get(&query) {
             return known;
+        }
+        if self.by_parts.values().filter(|&&holds| !holds).count() >= MAX_FAILED {
+            return false;
         }
         let (solver, decisions) = (self.solver.take(), self.decisions);
         let merged = self.merged(terms, under, goal);

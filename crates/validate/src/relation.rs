@@ -178,6 +178,11 @@ pub(crate) fn is_invariant(terms: &Terms, term: Term, depth: u32) -> bool {
     }
 }
 
+/// Returns `true` if a content is unknown, as in most registers after a call. No value is equal to it.
+fn is_unknown(terms: &Terms, content: Term) -> bool {
+    terms.name(content).is_some_and(|name| name.starts_with('?'))
+}
+
 /// Nesting of invariant terms that are followed.
 const INVARIANT_DEPTH: u32 = 4;
 
@@ -232,6 +237,9 @@ impl Relation {
         widths.dedup();
         let mut places = Vec::new();
         for (place, content) in contents(terms, registers, state, frame) {
+            if is_unknown(terms, content) {
+                continue;
+            }
             let mut facts = Vec::new();
             if is_invariant(terms, content, INVARIANT_DEPTH) {
                 facts.push(Fact { value: content, zero: true, sign: true, sign_32: true });
