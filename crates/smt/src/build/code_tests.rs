@@ -140,7 +140,7 @@ fn spellings_have_one_form() {
     assert_eq!(terms.concat(high, wide), terms.concat(number, y));
 }
 
-/// Bounds next to the least and the greatest number have one form, whichever operand of the comparison is the bound.
+/// Compares bounds next to the least and the greatest number, whichever operand of the comparison is the bound.
 #[test]
 fn bounds_at_the_ends_have_one_form() {
     let mut terms = Terms::for_code();
@@ -165,7 +165,7 @@ fn bounds_at_the_ends_have_one_form() {
     }
 }
 
-/// Code chooses a number where there is no set bit to count from.
+/// Compares counts of zeros with the choices of code, which has another number where there is no set bit.
 #[test]
 fn counts_of_sums_have_one_form() {
     let mut terms = Terms::for_code();
@@ -185,7 +185,7 @@ fn counts_of_sums_have_one_form() {
     }
 }
 
-/// Code counts the zeros of narrow numbers by instructions for wider ones.
+/// Compares counts of zeros of narrow numbers with counts of wider ones, which code has.
 #[test]
 fn counts_of_narrow_numbers_have_one_form() {
     for width in [8, 16] {
@@ -215,7 +215,7 @@ fn counts_of_narrow_numbers_have_one_form() {
     }
 }
 
-/// A number and its negation have one magnitude, and the negated one is another term.
+/// Compares the magnitudes of a number and of its negation, and the negated ones.
 #[test]
 fn magnitudes_have_one_form() {
     for width in [1, 2, 8] {
