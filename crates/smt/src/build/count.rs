@@ -82,7 +82,7 @@ impl Terms {
     /// instruction.
     fn code_trailing_zeros(&mut self, x: Term) -> Option<Term> {
         let Node::Binary(Op::Concat, high, low) = self.node(x) else { return None };
-        if !self.bits(high).is_some_and(|bits| bits.unsigned() & 1 == 1) || !self.width(low).is_power_of_two() {
+        if self.bits(high).is_none_or(|bits| bits.unsigned() & 1 == 0) || !self.width(low).is_power_of_two() {
             return None;
         }
         let count = self.trailing_zeros(low);
