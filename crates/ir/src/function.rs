@@ -20,6 +20,7 @@ use crate::names::Names;
 use crate::preamble::{AliasRegionData, DynamicStackSlotData, DynamicTypeData, GlobalValueData, StackSlotData};
 use crate::signature::{CallConv, Signature};
 use crate::types::Type;
+use crate::value_data::ValueDef;
 use kingpost_meter::heap_bytes;
 
 /// A location in a source program; `u32::MAX` means no location.
@@ -217,6 +218,16 @@ impl Function {
     pub fn set_block_frequency(&mut self, block: Block, runs: f64) {
         // The conversion rounds numbers out of range to the nearest integer, and NaN to 0.
         self.layout.set_frequency(block, (runs * f64::from(Layout::ENTRY)) as u32);
+    }
+
+    /// Returns the block that defines a value: as a parameter, or by an instruction that is in the layout.
+    #[inline]
+    pub fn defining_block(&self, value: Value) -> Option<Block> {
+        match self.dfg.value_def(value) {
+            ValueDef::Param(block, _) => Some(block),
+            ValueDef::Result(inst, _) => self.layout.inst_block(inst),
+            ValueDef::Undefined => None,
+        }
     }
 
     /// Returns the vector type of values that have a dynamic type.

@@ -18,7 +18,7 @@ use kingpost_ir::analyses::Analyses;
 use kingpost_ir::cfg::Predecessor;
 use kingpost_ir::loops::Loop;
 use kingpost_ir::types::I64;
-use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Value, ValueDef};
+use kingpost_ir::{Function, Inst, InstData, Opcode, Value};
 use kingpost_meter::heap_bytes;
 
 use crate::counters::{make, sum_with};
@@ -329,10 +329,6 @@ fn invariant(func: &mut Function, value: Value, before: Inst) -> Value {
 
 /// Returns `true` if a value is defined outside of a loop.
 pub(crate) fn is_outside(func: &Function, analyses: &Analyses, of: Loop, value: Value) -> bool {
-    let block: Option<Block> = match func.dfg.value_def(value) {
-        ValueDef::Param(block, _) => Some(block),
-        ValueDef::Result(inst, _) => func.layout.inst_block(inst),
-        ValueDef::Undefined => None,
-    };
+    let block = func.defining_block(value);
     block.is_some_and(|block| !analyses.loops.contains(of, block))
 }

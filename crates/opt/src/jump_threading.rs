@@ -178,12 +178,7 @@ impl SimplifyCfg {
             for inst in func.layout.block_insts(block) {
                 func.dfg.for_each_use(inst, |value| {
                     let value = func.dfg.resolve_aliases(value);
-                    let definer = match func.dfg.value_def(value) {
-                        ValueDef::Param(block, _) => Some(block),
-                        ValueDef::Result(inst, _) => func.layout.inst_block(inst),
-                        ValueDef::Undefined => None,
-                    };
-                    self.used_elsewhere[value.as_u32() as usize] |= definer != Some(block);
+                    self.used_elsewhere[value.as_u32() as usize] |= func.defining_block(value) != Some(block);
                 });
             }
         }

@@ -14,7 +14,7 @@
 
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::loops::Loop;
-use kingpost_ir::{Block, Function, Inst, Value, ValueDef};
+use kingpost_ir::{Block, Function, Inst, Value};
 use kingpost_meter::heap_bytes;
 use smallvec::SmallVec;
 
@@ -129,10 +129,6 @@ fn replace(func: &mut Function, user: Inst, value: Value, by: Value) {
 
 /// Returns the innermost loop around the definition of a value.
 fn loop_of(func: &Function, analyses: &Analyses, value: Value) -> Option<Loop> {
-    let block = match func.dfg.value_def(value) {
-        ValueDef::Param(block, _) => block,
-        ValueDef::Result(inst, _) => func.layout.inst_block(inst)?,
-        ValueDef::Undefined => return None,
-    };
+    let block = func.defining_block(value)?;
     analyses.loops.innermost_loop(block)
 }

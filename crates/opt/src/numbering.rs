@@ -8,7 +8,7 @@
 //!
 //! Part of the walk of [`crate::gvn`].
 
-use kingpost_ir::{Block, Inst, InstData, Value, ValueDef};
+use kingpost_ir::{Block, Inst, InstData, Value};
 
 use crate::gvn::{MEDIUM_LOOP, Walk};
 use crate::purity::{constant, is_cheap, is_constant};
@@ -66,11 +66,7 @@ impl Walk<'_> {
 
     /// Returns `true` if a value is defined on all paths to the current point of the walk.
     pub(crate) fn is_available(&self, value: Value) -> bool {
-        let block = match self.func.dfg.value_def(value) {
-            ValueDef::Result(inst, _) => self.func.layout.inst_block(inst),
-            ValueDef::Param(block, _) => Some(block),
-            ValueDef::Undefined => None,
-        };
+        let block = self.func.defining_block(value);
         block.is_some_and(|block| block == self.block || self.analyses.dominators.dominates(block, self.block))
     }
 

@@ -22,7 +22,7 @@
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::loops::Loop;
-use kingpost_ir::{Block, Function, Inst, Value, ValueDef};
+use kingpost_ir::{Block, Function, Inst, Value};
 
 use crate::purity::{constant, is_cheap, is_pure_load};
 use kingpost_ir::analyses::Analyses;
@@ -243,11 +243,7 @@ fn operand(func: &Function, value: Value) -> Option<Value> {
 
 /// Returns `true` if a value that is used in a loop is defined outside of it.
 fn comes_from_outside(func: &Function, analyses: &Analyses, value: Value, each: Loop) -> bool {
-    let block = match func.dfg.value_def(value) {
-        ValueDef::Result(inst, _) => func.layout.inst_block(inst),
-        ValueDef::Param(block, _) => Some(block),
-        ValueDef::Undefined => None,
-    };
+    let block = func.defining_block(value);
     let number = |block| analyses.dominators.preorder_number(block);
     block.is_some_and(|block| number(block) < number(analyses.loops.header(each)))
 }

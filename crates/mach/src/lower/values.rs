@@ -139,11 +139,7 @@ impl LowerCtx<'_> {
         if self.has_reg(value) {
             return false;
         }
-        let def = match self.func.dfg.value_def(value) {
-            ValueDef::Result(inst, _) => self.func.layout.inst_block(inst),
-            ValueDef::Param(block, _) => Some(block),
-            ValueDef::Undefined => None,
-        };
+        let def = self.func.defining_block(value);
         let loops = &self.analyses.loops;
         let is_inside = |def| loops.innermost_loop(self.block).is_none_or(|around| loops.contains(around, def));
         def.is_some_and(is_inside)

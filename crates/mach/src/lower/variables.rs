@@ -20,7 +20,7 @@ use super::value_labels::{Liveness, TYPES};
 use crate::block_order::MachineBlock;
 use crate::compiled::ValueConstant;
 use cranelift_entity::EntityRef;
-use kingpost_ir::{Block as IrBlock, Type, Value, ValueDef};
+use kingpost_ir::{Block as IrBlock, Type, Value};
 use kingpost_regalloc::{Block, Inst, LabelUse, VReg};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -133,7 +133,7 @@ impl LowerCtx<'_> {
                     None => return,
                 },
                 (None, None) => {
-                    if let Some(&block) = self.home_of(value).and_then(|block| blocks.get(&block)) {
+                    if let Some(&block) = self.func.defining_block(value).and_then(|block| blocks.get(&block)) {
                         definitions.hide(block, Known::Nothing);
                     }
                 }
@@ -167,15 +167,6 @@ impl LowerCtx<'_> {
         let is_shown = dfg.value_type(value) == ty && TYPES.contains(&ty);
         let is_used = ranges.iter().any(|&(start, _)| self.code.problem.block_of(start) == block);
         (is_shown && is_used).then_some(ValueRanges { block, from, vreg, ranges })
-    }
-
-    /// Returns the block that defines a value.
-    fn home_of(&self, value: Value) -> Option<IrBlock> {
-        match self.func.dfg.value_def(value) {
-            ValueDef::Param(block, _) => Some(block),
-            ValueDef::Result(inst, _) => self.func.layout.inst_block(inst),
-            ValueDef::Undefined => None,
-        }
     }
 
     /// Returns the value of a variable at the start of each block.
