@@ -4,8 +4,8 @@ use crate::coloring::Coloring;
 use crate::instruction::ColorSite;
 use crate::instruction_scratch::{Read, Scratch, Taken};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::PRegSet;
 use kingpost_regalloc::sort::sort;
+use kingpost_regalloc::{PRegSet, VReg};
 
 impl Coloring {
     /// Keeps values in their registers if no operand or clobber takes these, and finds free registers for the other
@@ -66,10 +66,21 @@ impl Coloring {
         sort(&mut scratch.displaced);
         for &(_, vreg) in &scratch.displaced {
             let free = at.demands.allocatable(vreg).difference(at.demands.killed(vreg)).difference(busy);
-            let Some(to) = self.pick(at.input, vreg, self.known_end(vreg), free) else { return false };
+            let end = self.known_end(vreg);
+            let apart = free.intersection(at.input.spills.open).difference(self.source_of_successor(vreg, scratch));
+            let found = self.pick(at.input, vreg, end, apart).or_else(|| self.pick(at.input, vreg, end, free));
+            let Some(to) = found else { return false };
             busy.insert(to);
             scratch.moved.push((vreg, to));
         }
         true
+    }
+
+    /// Returns the register from which an operand moves into the register of a displaced value. If the value moved there, the two
+    /// would have to be exchanged, which costs more than two moves.
+    fn source_of_successor(&self, displaced: VReg, scratch: &Scratch) -> PRegSet {
+        let from = self.map.at(displaced);
+        let successors = scratch.reads.iter().filter(|read| Some(read.reg) == from);
+        successors.filter_map(|read| self.map.at(read.vreg)).collect()
     }
 }

@@ -37,3 +37,13 @@ fn what_a_call_reads_from_memory_takes_no_other_register() {
     let (_, cost) = solve_text(&mut SsaAllocator::default(), source).remove(0);
     assert_eq!((cost.spills, cost.fills), (1, 2), "{cost}");
 }
+
+/// Checks that a value makes room for an operand without an exchange: the operand comes from `r1`, and `r2` is free.
+#[test]
+fn displaced_values_do_not_exchange_registers() {
+    let source = "env {\nint r0-r2\n}\nproblem %f {\nv0, v1: int 8\nb0:\n\
+        def v0 = r0\ndef v1 = r1\nuse v1 = r0\nuse v1\nuse v0\nbranch\n}\n";
+    let (answer, _) = solve_text(&mut SsaAllocator::default(), source).remove(0);
+    println!("{:?}", answer.edits);
+    assert_eq!(answer.edits.len(), 2);
+}
