@@ -18,6 +18,7 @@ sqlite @sqlite.org/sqlite-wasm@3.41.2 sqlite-wasm/jswasm/sqlite3.wasm 1
 brotli brotli-wasm@3.0.1 pkg.web/brotli_wasm_bg.wasm 1
 draco-decoder draco3d@1.5.9 draco_decoder.wasm 1
 rapier3d @dimforge/rapier3d@0.21.0 rapier_wasm3d_bg.wasm 4
+tfjs-simd @tensorflow/tfjs-backend-wasm@4.22.0 dist/tfjs-backend-wasm-simd.wasm 1
 END
 }
 

@@ -76,6 +76,9 @@ pub(crate) enum Command {
         /// Compare compile time with LLVM's code generator instead, on copies of the kernels' functions.
         #[arg(long, conflicts_with = "translate")]
         llvm: bool,
+        /// Measure functions of real WebAssembly modules instead, on a made-up memory.
+        #[arg(long, conflicts_with_all = ["translate", "llvm"])]
+        modules: bool,
     },
     /// Compare how many instructions the code of the kernels executes, counted by an emulator (`qemu-x86_64`,
     /// `qemu-aarch64`). C compilers and Cranelift at `speed` are the baselines.
@@ -89,6 +92,9 @@ pub(crate) enum Command {
         /// Folder for objects and the programs.
         #[arg(long, value_name = "DIR", default_value = "target/kernels")]
         folder: PathBuf,
+        /// Count instructions of functions of real WebAssembly modules instead, on a made-up memory.
+        #[arg(long)]
+        modules: bool,
     },
     /// Compare bytes and run time of vector kernels with Cranelift's. `cc` links every version, and it runs here. For
     /// AArch64, only bytes.

@@ -22,6 +22,7 @@ mod vectors;
 use anyhow::{Context, Result};
 use args::{Command, CommandLine, ReportArgs};
 use clap::Parser;
+use kernels::Suite;
 use measure::{Compiler, Row, measure};
 use std::path::{Path, PathBuf};
 
@@ -44,10 +45,18 @@ pub fn run() -> Result<()> {
         Some(Command::Kernels { only, rounds, folder, llvm: true, .. }) => {
             kernels::llvm::report(&only, rounds.min(kernels::llvm::ROUNDS), &folder)
         }
-        Some(Command::Kernels { only, rounds, folder, .. }) => kernels::report(&only, rounds, &folder),
-        Some(Command::Instructions { only, target, folder }) => kernels::instructions::report(&only, &target, &folder),
+        Some(Command::Kernels { only, rounds, folder, modules, .. }) => {
+            kernels::report(&suite(modules, &only)?, rounds, &folder)
+        }
+        Some(Command::Instructions { only, target, folder, modules }) => {
+            kernels::instructions::report(&suite(modules, &only)?, &target, &folder)
+        }
         Some(Command::Regalloc(args)) => regalloc::main(&args),
     }
+}
+
+fn suite(modules: bool, only: &[String]) -> Result<Suite> {
+    if modules { Suite::module_functions(only) } else { Suite::kernels(only) }
 }
 
 /// The default target.
@@ -74,18 +83,18 @@ const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpu
 /// Returns the modules that are measured by default, if they exist.
 fn modules() -> Vec<PathBuf> {
     let names = ["argon2", "source-map", "zstd", "tree-sitter", "lua", "sqlite", "brotli", "draco-decoder", "rapier3d"];
-    let files: Vec<PathBuf> = names
-        .iter()
-        .flat_map(|name| {
-            let written = Path::new(MODULES).join(format!("{name}.clif"));
-            let packed = Path::new(SHARED).join(format!("{name}.clif.xz"));
-            [written, packed].into_iter().find(|file| file.exists())
-        })
-        .collect();
+    let files: Vec<PathBuf> = names.iter().filter_map(|name| module_file(name)).collect();
     if files.is_empty() {
         println!("SKIPPED: modules: no {MODULES}; crates/bench/modules/all.sh writes them");
     }
     files
+}
+
+/// Returns the file of a module, if it exists.
+fn module_file(name: &str) -> Option<PathBuf> {
+    let written = Path::new(MODULES).join(format!("{name}.clif"));
+    let packed = Path::new(SHARED).join(format!("{name}.clif.xz"));
+    [written, packed].into_iter().find(|file| file.exists())
 }
 
 /// Returns the text of a file, unpacked, or of `shape:NAME:SIZE`.

@@ -4,11 +4,11 @@
 //! are the same on any machine and under any load. Only the code of the kernel counts: what it calls in the C library
 //! is the same code for all compilers.
 
+use super::Suite;
 use super::kernel::Kernel;
-use super::kernels;
 use super::machine::{Machine, machine};
 use super::program::run_tool;
-use super::versions::{self, Version};
+use super::versions::Version;
 use crate::measure::geometric_mean;
 use anyhow::{Context, Result, ensure};
 use object::{Object, ObjectSymbol};
@@ -22,19 +22,19 @@ use std::process::{Command, Stdio};
 ///
 /// # Errors
 /// If a compiler refuses a kernel, a kernel's result differs from the expectation in its file, or the emulator is missing.
-pub(crate) fn report(only: &[String], target: &str, folder: &Path) -> Result<()> {
+pub(crate) fn report(suite: &Suite, target: &str, folder: &Path) -> Result<()> {
     let machine = machine(target)?;
-    let kernels = kernels(only)?;
-    let mut versions = versions::all(machine);
+    let kernels = &suite.kernels;
+    let mut versions = suite.versions(machine);
     versions.retain(Version::optimizes);
     let folder = folder.join(target);
     std::fs::create_dir_all(&folder)?;
     write_markers(machine, &folder)?;
     let mut rows = Vec::new();
-    for kernel in &kernels {
+    for kernel in kernels {
         println!("{}", kernel.name);
         println!("  {:30} {:>14} {:>8}", "compiled by", "instructions", "ratio");
-        let row = counts(kernel, &versions, machine, &folder).with_context(|| kernel.name.clone())?;
+        let row = counts(kernel, suite, &versions, machine, &folder).with_context(|| kernel.name.clone())?;
         for (version, &count) in versions.iter().zip(&row) {
             println!("  {:30} {count:>14} {:>8.3}", version.name(), ratio(count, row[0]));
         }
@@ -49,7 +49,7 @@ pub(crate) fn report(only: &[String], target: &str, folder: &Path) -> Result<()>
         print!("  {:30}", version.name());
         for &baseline in &baselines {
             let ratios = || rows.iter().map(|row| ratio(row[index], row[baseline]));
-            let worst = ratios().zip(&kernels).max_by(|a, b| a.0.total_cmp(&b.0));
+            let worst = ratios().zip(kernels).max_by(|a, b| a.0.total_cmp(&b.0));
             let worst = worst.map_or_else(String::new, |(ratio, kernel)| format!("{ratio:.2} {}", kernel.name));
             print!(" {:>11.3} {worst:>20}", geometric_mean(ratios()));
         }
@@ -82,21 +82,22 @@ fn write_markers(machine: &Machine, folder: &Path) -> Result<()> {
 }
 
 /// Returns the instructions of each version of a kernel. The versions run at the same time.
-fn counts(kernel: &Kernel, versions: &[Version], machine: &Machine, folder: &Path) -> Result<Vec<u64>> {
+fn counts(kernel: &Kernel, suite: &Suite, versions: &[Version], machine: &Machine, folder: &Path) -> Result<Vec<u64>> {
     std::thread::scope(|scope| {
-        let run = |version| scope.spawn(move || count(kernel, version, machine, folder));
+        let run = |version| scope.spawn(move || count(kernel, suite.surroundings, version, machine, folder));
         let threads: Vec<_> = versions.iter().map(run).collect();
         threads.into_iter().map(|thread| thread.join().expect("a thread that does not panic")).collect()
     })
 }
 
-fn count(kernel: &Kernel, version: &Version, machine: &Machine, folder: &Path) -> Result<u64> {
+fn count(kernel: &Kernel, surroundings: &str, version: &Version, machine: &Machine, folder: &Path) -> Result<u64> {
     version.build(kernel, machine, folder).with_context(|| version.name())?;
     let (symbol, Kernel { argument, result, .. }) = (version.symbol(kernel), kernel);
     let source = folder.join(format!("{symbol}.main.c"));
     let program = folder.join(&symbol);
     let text = format!(
-        "#include <stdint.h>\nuint64_t {symbol}(uint64_t);\nint main(void) {{ return {symbol}({argument}ul) != {result}ul; }}\n"
+        "{surroundings}\n#include <stdint.h>\nuint64_t {symbol}(uint64_t);\n\
+         int main(void) {{ prepare(); uint64_t result = {symbol}({argument}ul); return (result ^ digest()) != {result}ul; }}\n"
     );
     std::fs::write(&source, text)?;
     let [begin, end] = MARKERS.map(|marker| folder.join(marker).with_extension("o"));

@@ -5,6 +5,7 @@
 //! to its code generator. Its time is the sum over its passes that `-time-passes` reports, which leaves out its start, the
 //! parsing of IR and its verifier. All times are CPU seconds, the least of the rounds.
 
+use super::Suite;
 use super::kernel::Kernel;
 use crate::measure::{Compiler, measure};
 use anyhow::{Context, Result, anyhow, ensure};
@@ -24,7 +25,7 @@ const LEVELS: [&str; 3] = ["-O0", "-O1", "-O2"];
 /// # Errors
 /// If a compiler refuses a kernel.
 pub(crate) fn report(only: &[String], rounds: usize, folder: &Path) -> Result<()> {
-    let kernels = super::kernels(only)?;
+    let kernels = Suite::kernels(only)?.kernels;
     let text: String = kernels.iter().map(|kernel| functions_of(&kernel.clif)).collect();
     let parsed = kingpost_reader::parse_functions(&text).map_err(|error| anyhow!("{error}"))?;
     let insts: usize = parsed.iter().map(|function| function.dfg.num_insts()).sum();
@@ -74,7 +75,7 @@ fn llvm(kernels: &[Kernel], copies: usize, rounds: usize, folder: &Path) -> Resu
             "-emit-llvm",
             "-o",
         ]);
-        run(clang.arg(&file).arg(&kernel.c))?;
+        run(clang.arg(&file).args(&kernel.c))?;
         std::fs::write(&file, copied(&std::fs::read_to_string(&file)?, copies))?;
         for (level, (_, sum)) in LEVELS.into_iter().zip(&mut times) {
             let mut least = f64::INFINITY;

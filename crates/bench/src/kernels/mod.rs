@@ -8,6 +8,7 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `module_functions.rs`, `linear_memory.c` | functions of real modules in place of kernels |
 //! | `kernel.rs` | the files and results of a kernel |
 //! | `translate.rs`, `translate/`, `words.rs` | the front end |
 //! | `machine.rs` | the targets and their tools |
@@ -20,6 +21,7 @@ pub(crate) mod instructions;
 mod kernel;
 pub(crate) mod llvm;
 mod machine;
+mod module_functions;
 mod program;
 mod translate;
 mod versions;
@@ -28,11 +30,49 @@ mod words;
 use crate::measure::geometric_mean;
 use anyhow::{Context, Result, ensure};
 use kernel::Kernel;
+use machine::Machine;
 use program::Sample;
 use std::path::{Path, PathBuf};
+use versions::Version;
 
 /// Folder of the kernels.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels");
+
+/// Functions that are measured together.
+pub(crate) struct Suite {
+    kernels: Vec<Kernel>,
+    /// C code of the program around them. `prepare()` comes before each call, outside of its time, and the result is that of the
+    /// call, exclusive or `digest()`.
+    surroundings: &'static str,
+}
+
+impl Suite {
+    /// Returns the kernels with these names, or all.
+    ///
+    /// # Errors
+    /// If there is no such kernel.
+    pub(crate) fn kernels(only: &[String]) -> Result<Suite> {
+        let surroundings =
+            "#include <stdint.h>\nstatic void prepare(void) {}\nstatic uint64_t digest(void) { return 0; }";
+        Ok(Suite { kernels: kernels(only)?, surroundings })
+    }
+
+    /// Returns functions of real modules: [`module_functions`].
+    ///
+    /// # Errors
+    /// If there is no such function.
+    pub(crate) fn module_functions(only: &[String]) -> Result<Suite> {
+        module_functions::suite(only)
+    }
+
+    /// Returns the compilers of these functions, starting with the baseline of the comparison.
+    fn versions(&self, machine: &Machine) -> Vec<Version> {
+        let mut versions = versions::all(machine);
+        let has_c = self.kernels.iter().all(|kernel| kernel.c.is_some());
+        versions.retain(|version| has_c || !matches!(version, Version::C { .. }));
+        versions
+    }
+}
 
 /// Returns all kernels, by name.
 fn kernels(only: &[String]) -> Result<Vec<Kernel>> {
@@ -46,7 +86,7 @@ fn kernels(only: &[String]) -> Result<Vec<Kernel>> {
         let clif = c.with_extension("clif");
         let clif = std::fs::read_to_string(&clif).with_context(|| format!("cannot read {}", clif.display()))?;
         let (argument, result) = expectation(&text, "measured")?;
-        kernels.push(Kernel { name, c, clif, argument, result });
+        kernels.push(Kernel { name, c: Some(c), clif, argument, result });
     }
     ensure!(!kernels.is_empty(), "no such kernel");
     Ok(kernels)
@@ -112,18 +152,18 @@ pub(crate) struct Measured {
 ///
 /// # Errors
 /// If a compiler refuses a kernel, or a kernel's result differs from the expectation in its file.
-pub(crate) fn measure(only: &[String], rounds: usize, folder: &Path) -> Result<Vec<Measured>> {
-    let kernels = kernels(only)?;
-    let versions = versions::all(&machine::X86_64);
+pub(crate) fn measure(suite: &Suite, rounds: usize, folder: &Path) -> Result<Vec<Measured>> {
+    let kernels = &suite.kernels;
+    let versions = suite.versions(&machine::X86_64);
     std::fs::create_dir_all(folder)?;
     let mut bytes = Vec::new();
     for version in &versions {
-        for kernel in &kernels {
+        for kernel in kernels {
             let size = version.build(kernel, &machine::X86_64, folder);
             bytes.push(size.with_context(|| format!("{} by {}", kernel.name, version.name()))?);
         }
     }
-    let samples = program::run(&kernels, &versions, rounds, folder)?;
+    let samples = program::run(suite, &versions, rounds, folder)?;
     let pairs = versions.iter().flat_map(|version| kernels.iter().map(move |kernel| (version, kernel)));
     let measured = pairs.zip(samples).zip(bytes).map(|(((version, kernel), sample), bytes)| Measured {
         kernel: kernel.name.clone(),
@@ -138,8 +178,8 @@ pub(crate) fn measure(only: &[String], rounds: usize, folder: &Path) -> Result<V
 ///
 /// # Errors
 /// See [`measure`].
-pub(crate) fn report(only: &[String], rounds: usize, folder: &Path) -> Result<()> {
-    let measured = measure(only, rounds, folder)?;
+pub(crate) fn report(suite: &Suite, rounds: usize, folder: &Path) -> Result<()> {
+    let measured = measure(suite, rounds, folder)?;
     let versions: Vec<&[Measured]> = measured.chunk_by(|a, b| a.version == b.version).collect();
     for (index, first) in versions[0].iter().enumerate() {
         println!("{}", first.kernel);

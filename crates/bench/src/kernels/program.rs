@@ -3,6 +3,7 @@
 //! The place of a loop within the lines of the processor's caches changes its time by up to a half. So there is a program for each of
 //! four places: each object begins 0, 16, 32 or 48 bytes after a multiple of 64.
 
+use super::Suite;
 use super::kernel::Kernel;
 use super::versions::Version;
 use crate::measure::geometric_mean;
@@ -50,9 +51,11 @@ int main(void) {
     static double times[COUNT][ROUNDS];
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < COUNT; i++) {
+            prepare();
             double start = now();
             uint64_t result = calls[i].function(calls[i].argument);
             times[i][round] = now() - start;
+            result ^= digest();
             if (result != calls[i].result) {
                 fprintf(stderr, "%s(%llu) returned %llu\n", calls[i].name, (unsigned long long)calls[i].argument, (unsigned long long)result);
                 return 1;
@@ -77,10 +80,11 @@ const LINE: usize = 64;
 ///
 /// # Errors
 /// If a kernel's result differs from the expectation in its file, or there is no `cc`.
-pub(super) fn run(kernels: &[Kernel], versions: &[Version], rounds: usize, folder: &Path) -> Result<Vec<Sample>> {
+pub(super) fn run(suite: &Suite, versions: &[Version], rounds: usize, folder: &Path) -> Result<Vec<Sample>> {
+    let Suite { kernels, surroundings } = suite;
     // The versions of one kernel run one after the other, so that a slowdown of the machine affects all of them.
     let calls = || kernels.iter().flat_map(|kernel| versions.iter().map(move |version| (kernel, version)));
-    let mut text = String::from("#include <stdint.h>\n");
+    let mut text = format!("{surroundings}\n#include <stdint.h>\n");
     for (kernel, version) in calls() {
         writeln!(text, "uint64_t {}(uint64_t);", version.symbol(kernel))?;
     }

@@ -84,7 +84,8 @@ impl Version {
             Version::C { compiler, opt_level } => {
                 let mut command = Command::new(compiler);
                 command.arg(opt_level).args(machine.c_flags);
-                return c(command, kernel, &self.symbol(kernel), &file);
+                let source = kernel.c.as_deref().context("no source in C")?;
+                return c(command, kernel, source, &self.symbol(kernel), &file);
             }
         };
         std::fs::write(file, object)?;
@@ -164,11 +165,11 @@ fn cranelift(text: &str, opt_level: &str, target: &str) -> Result<(usize, Vec<u8
 
 /// Compiles a kernel with a C compiler, with the semantics of CLIF: sums wrap, and products are not fused. Returns the
 /// size of its code in bytes.
-fn c(mut command: Command, kernel: &Kernel, symbol: &str, file: &Path) -> Result<usize> {
+fn c(mut command: Command, kernel: &Kernel, source: &Path, symbol: &str, file: &Path) -> Result<usize> {
     let compiler = command.get_program().display().to_string();
     command.args(["-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-fno-asynchronous-unwind-tables"]);
-    command.args(["-w", "-c", &format!("-D{}={symbol}", kernel.name), "-o"]).arg(file).arg(&kernel.c);
+    command.args(["-w", "-c", &format!("-D{}={symbol}", kernel.name), "-o"]).arg(file).arg(source);
     let status = command.status().with_context(|| format!("cannot start {compiler}"))?;
-    ensure!(status.success(), "{compiler} refused {}", kernel.c.display());
+    ensure!(status.success(), "{compiler} refused {}", source.display());
     text_bytes(&std::fs::read(file)?)
 }
