@@ -49,7 +49,7 @@ impl Cx<'_, '_> {
         if self.constant(value).is_some() {
             return self.immediate(alu, bits, value);
         }
-        if !self.is_single_use(value) || !self.is_foldable(value) {
+        if !self.is_foldable(value) || !self.is_single_use(value) && !self.is_repeated_shift(value) {
             return None;
         }
         let def = self.def(value)?;
@@ -141,6 +141,11 @@ impl Cx<'_, '_> {
         let [x] = self.args(def);
         let signed = opcode == Opcode::Sextend;
         (signed || !self.has_zeros(x)).then(|| (x, extension(self.ty(x).bits(), signed)))
+    }
+
+    /// Returns `true` if each use of a shift may do it again: that costs nothing, and the operand is needed later anyway.
+    fn is_repeated_shift(&self, value: Value) -> bool {
+        self.small_shift(value, MAX_EXTENDED_SHIFT).is_some_and(|(source, _)| self.uses(source) > 1)
     }
 
     /// Returns the value that is shifted by a constant, and the immediate with the shift. Right shifts and rotations
