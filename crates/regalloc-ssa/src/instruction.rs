@@ -115,8 +115,13 @@ impl Coloring {
             let lives_on = operand.is_use() && is_read && self.map.lives_on(vreg, at.inst);
             let mut request = at.demands.request(i, lives_on)?;
             if operand.fixed_reg().is_none() {
-                let end = if operand.is_def() { at.input.live.defs[vreg.index()].end } else { self.known_end(vreg) };
-                request.hint = self.hints(at.input, vreg, end);
+                // A register that is overwritten holds the result from here on.
+                let overwriter = at.demands.reuser(i).map(|def| def.vreg());
+                let end = match overwriter {
+                    None if operand.is_use() => self.known_end(vreg),
+                    def => at.input.live.defs[def.unwrap_or(vreg).index()].end,
+                };
+                request.hint = self.hints(at.input, overwriter.unwrap_or(vreg), end);
             }
             site.1 = matching.add(at.inst, request)?;
         }

@@ -10,7 +10,7 @@ use crate::rows;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{F32, F64};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
-use kingpost_mach::lower::{Cond, select_on, working_bits};
+use kingpost_mach::lower::{Cond, invert, select_on, working_bits};
 use kingpost_mach::{LowerBackend, RowId};
 use kingpost_regalloc::VReg;
 
@@ -121,8 +121,14 @@ pub(super) fn select_by_mask(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
 pub(super) fn select_regs(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> LowerResult {
     let [c, x, y] = cx.args(inst);
     let value = cx.first_result(inst);
-    let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
-    let cond = cx.condition(c, inst)?;
+    // The result shares the register of `y`.
+    let is_swapped = cx.is_better_second(value, [y, x]);
+    let (defs, mut x, mut y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
+    let mut cond = cx.condition(c, inst)?;
+    if is_swapped && let Cond::One(cc) = cond {
+        cond = Cond::One(invert(cc));
+        std::mem::swap(&mut x, &mut y);
+    }
     for k in 0..defs.len() {
         select_on(cx, row, cond, defs[k], [x[k], y[k]]);
     }
@@ -132,7 +138,11 @@ pub(super) fn select_regs(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> LowerR
 /// Lowers `smin`, `smax`, `umin`, `umax`.
 pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> LowerResult {
     let ty = cx.result_ty(inst);
-    let [def, x, y] = cx.registers(inst);
+    let value = cx.first_result(inst);
+    let [x, y] = cx.args(inst);
+    // The result shares the register of the second operand.
+    let [x, y] = if cx.is_better_second(value, [y, x]) { [y, x] } else { [x, y] };
+    let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
     cx.emit(rows::CMP_RR.of(ty.bits()), &[x, y]);
     select_on(cx, rows::CMOV_RR.of(working_bits(ty)), Cond::One(int_code(cond)), def, [x, y]);
     Ok(())
