@@ -242,10 +242,12 @@ fn extreme_of_floats(cx: &Cx<'_, '_>, inst: Inst) -> Option<(RowId, [Value; 2])>
         FloatCC::GreaterThan => false,
         _ => return None,
     };
-    let same = [[x, y], [y, x]].iter().position(|operands| operands.map(|v| cx.without_casts(v)) == args)? == 0;
+    // Casts may be on either side, as in WebAssembly, where the comparison is of floats and the selection of bytes.
+    let plain = |values: [Value; 2]| values.map(|value| cx.without_casts(value));
+    let same = [[x, y], [y, x]].iter().position(|&operands| plain(operands) == plain(args))? == 0;
     let fits = is_float(ty.lane_type()) && !ty.is_scalar() && x != y;
     let family = if first_is_less == same { rows::MINP } else { rows::MAXP };
-    fits.then(|| (family.of(ty.lane_bits()), [x, y]))
+    fits.then(|| (family.of(ty.lane_bits()), plain([x, y])))
 }
 
 /// Lowers `bitselect`.
