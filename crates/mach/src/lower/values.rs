@@ -5,11 +5,16 @@ use crate::abi::{AbiSignature, first_part};
 use crate::error::LowerError;
 use crate::limits::check_limit;
 use cranelift_entity::EntityRef;
-use kingpost_ir::types::I16;
+use kingpost_ir::types::{I16, I32};
 use kingpost_ir::{Block as IrBlock, Inst, Opcode, SigRef, Type, Value, ValueDef};
 use kingpost_regalloc::{Block, RegClass, VReg};
 use std::ops::Deref;
 use std::sync::Arc;
+
+/// Number of block parameters, one after the other, through which zeros above a value are followed.
+const PARAMETERS: usize = 2;
+/// Maximum number of predecessors of a block whose parameters are followed.
+const PREDECESSORS: usize = 8;
 
 /// Registers of a value, low part first. Dereferences to a slice of one or two.
 #[derive(Clone, Copy, Debug)]
@@ -460,11 +465,31 @@ impl LowerCtx<'_> {
     /// Follows the opcode's `[N]` entry in the table, except that an access of 16 bits in big-endian byte order may
     /// leave the upper bits undefined.
     pub fn has_zeros(&self, value: Value) -> bool {
-        let Some(opcode) = self.opcode_of(value) else { return false };
+        self.has_zeros_along(value, PARAMETERS)
+    }
+
+    /// Answers [`LowerCtx::has_zeros`], looking through at most `steps` block parameters.
+    fn has_zeros_along(&self, value: Value, steps: usize) -> bool {
+        let Some(opcode) = self.opcode_of(value) else { return steps > 0 && self.are_zeros_passed(value, steps - 1) };
         let from = self.zeros_from[opcode as usize];
         let ty = self.ty(value);
         let flags = || self.def(value).and_then(|inst| self.func.dfg.inst(inst).memflags());
         from != 0 && (u32::from(from)..=32).contains(&ty.bits()) && (ty != I16 || flags().is_none_or(is_little))
+    }
+
+    /// Returns `true` if all predecessors pass a value with zeros above it to a parameter of 32 bits. A loop that passes the
+    /// parameter itself does not change it.
+    fn are_zeros_passed(&self, param: Value, steps: usize) -> bool {
+        let ValueDef::Param(block, number) = self.func.dfg.value_def(param) else { return false };
+        let preds = self.analyses.cfg.preds(block);
+        let is_known = self.ty(param) == I32 && !preds.is_empty() && self.func.layout.entry_block() != Some(block);
+        is_known
+            && preds.len() <= PREDECESSORS
+            && preds.iter().all(|pred| {
+                let edge = self.func.dfg.branch_destinations(pred.inst)[pred.edge as usize];
+                let passed = self.func.dfg.block_args(edge)[number as usize].value();
+                passed.is_some_and(|passed| passed == param || self.has_zeros_along(passed, steps))
+            })
     }
 
     /// Records, if code is verified, that the first result of `inst`, which has just been lowered, has zeros above it
