@@ -157,3 +157,15 @@ fn values_are_in_their_places_on_all_paths_to_a_head() {
     assert_eq!(fault(verdict(&none, &edi)), Some(Fault::Result(0)));
     assert_eq!(fault(verdict(&none, &esi)), Some(Fault::Result(0)));
 }
+
+/// Returns 0 for a value that is 0 except for one pair of factors, which no search finds: parts are merged only if they are
+/// proved to be equal.
+#[test]
+fn parts_with_equal_samples_are_not_merged() {
+    let text = "function %f(i32, i32, i64) -> i64 { block0(v0: i32, v1: i32, v2: i64):
+        v3 = uextend.i64 v0 v4 = uextend.i64 v1 v5 = imul v3, v4
+        v6 = iconst.i64 0x81b0_d9e9_0cb1_2355
+        v7 = icmp eq v5, v6 v8 = uextend.i64 v7 v9 = imul v8, v2 return v9 }";
+    // The constant is the product of the primes 2,860,486,313 and 3,267,000,013.
+    assert!(matches!(leaf(text, &[0x31, 0xc0]), Verdict::NotProved(_))); // xor eax, eax
+}
