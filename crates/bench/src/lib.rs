@@ -22,7 +22,6 @@ mod vectors;
 use anyhow::{Context, Result};
 use args::{Command, CommandLine, ReportArgs};
 use clap::Parser;
-use kernels::Suite;
 use measure::{Compiler, Row, measure};
 use std::path::{Path, PathBuf};
 
@@ -46,17 +45,13 @@ pub fn run() -> Result<()> {
             kernels::llvm::report(&only, rounds.min(kernels::llvm::ROUNDS), &folder)
         }
         Some(Command::Kernels { only, rounds, folder, modules, .. }) => {
-            kernels::report(&suite(modules, &only)?, rounds, &folder)
+            kernels::report(&kernels::suite(modules, &only)?, rounds, &folder)
         }
         Some(Command::Instructions { only, target, folder, modules }) => {
-            kernels::instructions::report(&suite(modules, &only)?, &target, &folder)
+            kernels::instructions::report(&kernels::suite(modules, &only)?, &target, &folder)
         }
         Some(Command::Regalloc(args)) => regalloc::main(&args),
     }
-}
-
-fn suite(modules: bool, only: &[String]) -> Result<Suite> {
-    if modules { Suite::module_functions(only) } else { Suite::kernels(only) }
 }
 
 /// The default target.

@@ -4,11 +4,11 @@
 //! are the same on any machine and under any load. Only the code of the kernel counts: what it calls in the C library
 //! is the same code for all compilers.
 
-use super::Suite;
 use super::kernel::Kernel;
 use super::machine::{Machine, machine};
 use super::program::run_tool;
-use super::versions::Version;
+use super::suite::Suite;
+use super::versions::{self, Version};
 use crate::measure::geometric_mean;
 use anyhow::{Context, Result, ensure};
 use object::{Object, ObjectSymbol};
@@ -25,7 +25,7 @@ use std::process::{Command, Stdio};
 pub(crate) fn report(suite: &Suite, target: &str, folder: &Path) -> Result<()> {
     let machine = machine(target)?;
     let kernels = &suite.kernels;
-    let mut versions = suite.versions(machine);
+    let mut versions = versions::all(machine, suite);
     versions.retain(Version::optimizes);
     let folder = folder.join(target);
     std::fs::create_dir_all(&folder)?;

@@ -5,7 +5,6 @@
 //! to its code generator. Its time is the sum over its passes that `-time-passes` reports, which leaves out its start, the
 //! parsing of IR and its verifier. All times are CPU seconds, the least of the rounds.
 
-use super::Suite;
 use super::kernel::Kernel;
 use crate::measure::{Compiler, measure};
 use anyhow::{Context, Result, anyhow, ensure};
@@ -25,7 +24,7 @@ const LEVELS: [&str; 3] = ["-O0", "-O1", "-O2"];
 /// # Errors
 /// If a compiler refuses a kernel.
 pub(crate) fn report(only: &[String], rounds: usize, folder: &Path) -> Result<()> {
-    let kernels = Suite::kernels(only)?.kernels;
+    let kernels = super::suite(false, only)?.kernels;
     let text: String = kernels.iter().map(|kernel| functions_of(&kernel.clif)).collect();
     let parsed = kingpost_reader::parse_functions(&text).map_err(|error| anyhow!("{error}"))?;
     let insts: usize = parsed.iter().map(|function| function.dfg.num_insts()).sum();

@@ -9,6 +9,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `module_functions.rs`, `linear_memory.c` | functions of real modules in place of kernels |
+//! | `suite.rs` | functions that are measured together |
 //! | `kernel.rs` | the files and results of a kernel |
 //! | `translate.rs`, `translate/`, `words.rs` | the front end |
 //! | `machine.rs` | the targets and their tools |
@@ -23,6 +24,7 @@ pub(crate) mod llvm;
 mod machine;
 mod module_functions;
 mod program;
+mod suite;
 mod translate;
 mod versions;
 mod words;
@@ -30,48 +32,23 @@ mod words;
 use crate::measure::geometric_mean;
 use anyhow::{Context, Result, ensure};
 use kernel::Kernel;
-use machine::Machine;
 use program::Sample;
 use std::path::{Path, PathBuf};
-use versions::Version;
+use suite::Suite;
 
 /// Folder of the kernels.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels");
 
-/// Functions that are measured together.
-pub(crate) struct Suite {
-    kernels: Vec<Kernel>,
-    /// C code of the program around them. `prepare()` comes before each call, outside of its time, and the result is that of the
-    /// call, exclusive or `digest()`.
-    surroundings: &'static str,
-}
-
-impl Suite {
-    /// Returns the kernels with these names, or all.
-    ///
-    /// # Errors
-    /// If there is no such kernel.
-    pub(crate) fn kernels(only: &[String]) -> Result<Suite> {
-        let surroundings =
-            "#include <stdint.h>\nstatic void prepare(void) {}\nstatic uint64_t digest(void) { return 0; }";
-        Ok(Suite { kernels: kernels(only)?, surroundings })
+/// Returns the kernels with these names, or all; or functions of real modules instead: [`module_functions`].
+///
+/// # Errors
+/// If there is no such kernel or function.
+pub(crate) fn suite(of_modules: bool, only: &[String]) -> Result<Suite> {
+    if of_modules {
+        return module_functions::suite(only);
     }
-
-    /// Returns functions of real modules: [`module_functions`].
-    ///
-    /// # Errors
-    /// If there is no such function.
-    pub(crate) fn module_functions(only: &[String]) -> Result<Suite> {
-        module_functions::suite(only)
-    }
-
-    /// Returns the compilers of these functions, starting with the baseline of the comparison.
-    fn versions(&self, machine: &Machine) -> Vec<Version> {
-        let mut versions = versions::all(machine);
-        let has_c = self.kernels.iter().all(|kernel| kernel.c.is_some());
-        versions.retain(|version| has_c || !matches!(version, Version::C { .. }));
-        versions
-    }
+    let surroundings = "#include <stdint.h>\nstatic void prepare(void) {}\nstatic uint64_t digest(void) { return 0; }";
+    Ok(Suite { kernels: kernels(only)?, surroundings })
 }
 
 /// Returns all kernels, by name.
@@ -154,7 +131,7 @@ pub(crate) struct Measured {
 /// If a compiler refuses a kernel, or a kernel's result differs from the expectation in its file.
 pub(crate) fn measure(suite: &Suite, rounds: usize, folder: &Path) -> Result<Vec<Measured>> {
     let kernels = &suite.kernels;
-    let versions = suite.versions(&machine::X86_64);
+    let versions = versions::all(&machine::X86_64, suite);
     std::fs::create_dir_all(folder)?;
     let mut bytes = Vec::new();
     for version in &versions {

@@ -8,8 +8,8 @@
 //!
 //! A function brings along the functions that it calls. An entry of our own, which is called from C, passes the arguments.
 
-use super::Suite;
 use super::kernel::Kernel;
+use super::suite::Suite;
 use anyhow::{Context, Result, anyhow, ensure};
 use kingpost_ir::types::{F32, I32};
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ const ROWS: &[Row] = &[
     row("rapier3d", 564, "ppn", 0x621fe868339f8cbf),
 ];
 
-/// What a program has around the functions.
+/// C code around the functions.
 const SURROUNDINGS: &str = include_str!("linear_memory.c");
 /// The runtime's records, which are the first two arguments of each function.
 const RECORDS: u64 = 0x1_8000_0000;

@@ -3,8 +3,8 @@
 //! The place of a loop within the lines of the processor's caches changes its time by up to a half. So there is a program for each of
 //! four places: each object begins 0, 16, 32 or 48 bytes after a multiple of 64.
 
-use super::Suite;
 use super::kernel::Kernel;
+use super::suite::Suite;
 use super::versions::Version;
 use crate::measure::geometric_mean;
 use anyhow::{Context, Result, ensure};

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::machine::Machine;
+use super::suite::Suite;
 use crate::ours::{flags, triple};
 
 /// A way to compile a kernel.
@@ -28,9 +29,9 @@ pub(super) enum Version {
 }
 
 /// Returns all ways, starting with the baseline of the comparison. A C compiler that is not installed is left out, except the first.
-pub(super) fn all(machine: &Machine) -> Vec<Version> {
+pub(super) fn all(machine: &Machine, suite: &Suite) -> Vec<Version> {
     let mut versions = vec![Version::Cranelift { opt_level: "speed" }, Version::Cranelift { opt_level: "none" }];
-    for &compiler in machine.c_compilers {
+    for &compiler in machine.c_compilers.iter().filter(|_| suite.has_c()) {
         if compiler == machine.c_compilers[0] || Command::new(compiler).arg("--version").output().is_ok() {
             versions.extend(["-O1", "-O2"].map(|opt_level| Version::C { compiler, opt_level }));
         }

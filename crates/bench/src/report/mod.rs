@@ -13,7 +13,7 @@ mod page;
 mod plot;
 
 use crate::args::ReportArgs;
-use crate::kernels::{Measured, Suite, Summary};
+use crate::kernels::{Measured, Summary, suite};
 use crate::measure::{self, Row, geometric_mean};
 use crate::optimisers::{self, Outcome as Optimised};
 use crate::regalloc::duel::{FASTALLOC, ION, Outcome};
@@ -323,7 +323,7 @@ fn seconds<'a>(outcome: &'a Outcome, name: &str) -> Option<[(f64, &'a [f64]); 2]
 
 fn run_time(page: &mut Page, plan: &Plan) -> Result<()> {
     page.heading("Run time of kernels");
-    let measured = crate::kernels::measure(&Suite::kernels(&[])?, plan.kernel_rounds, &page.path("kernels"))?;
+    let measured = crate::kernels::measure(&suite(false, &[])?, plan.kernel_rounds, &page.path("kernels"))?;
     let versions: Vec<&[Measured]> = measured.chunk_by(|a, b| a.version == b.version).collect();
     let first = versions[0];
     let rows: Vec<Vec<String>> = versions

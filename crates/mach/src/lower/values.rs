@@ -468,7 +468,7 @@ impl LowerCtx<'_> {
         self.has_zeros_along(value, PARAMETERS)
     }
 
-    /// Answers [`LowerCtx::has_zeros`], looking through at most `steps` block parameters.
+    /// Returns `true` if [`LowerCtx::has_zeros`] is shown by looking through at most `steps` block parameters.
     fn has_zeros_along(&self, value: Value, steps: usize) -> bool {
         let Some(opcode) = self.opcode_of(value) else { return steps > 0 && self.are_zeros_passed(value, steps - 1) };
         let from = self.zeros_from[opcode as usize];
