@@ -3,8 +3,8 @@
 //! A module's functions cannot run as in its programs, because its data and its runtime are not in the CLIF. They run on a
 //! linear memory of small numbers and addresses instead, which `linear_memory.c` makes anew before each call. All
 //! compilers run the same function on the same memory, and must leave the same memory. To choose the functions, all
-//! functions of each module were called in this way, with pointers and lengths as arguments; of those that return without
-//! a trap and have at least a hundred instructions, each module has two that run long and are unlike each other.
+//! functions of each module were called in this way, with pointers and lengths as arguments. The rows are some that returned
+//! without a trap, left the same memory each time, ran long and are unlike each other: two of a module, if it has two.
 //!
 //! A function brings along the functions that it calls. An entry of our own, which is called from C, passes the arguments.
 
@@ -67,8 +67,8 @@ const NUMBER: usize = POINTERS + 16 * 8;
 pub(super) fn suite(only: &[String]) -> Result<Suite> {
     let mut kernels = Vec::new();
     for rows in ROWS.chunk_by(|a, b| a.module == b.module) {
-        let mut rows = rows.iter().map(|row| (row, name(row)));
-        let wanted: Vec<_> = rows.by_ref().filter(|(_, name)| only.is_empty() || only.contains(name)).collect();
+        let rows = rows.iter().map(|row| (row, name(row)));
+        let wanted: Vec<_> = rows.filter(|(_, name)| only.is_empty() || only.contains(name)).collect();
         let Some((first, _)) = wanted.first() else { continue };
         let Some(file) = crate::module_file(first.module) else {
             println!("SKIPPED: {}: crates/bench/modules/all.sh writes it", first.module);

@@ -143,7 +143,7 @@ impl Cx<'_, '_> {
         (signed || !self.has_zeros(x)).then(|| (x, extension(self.ty(x).bits(), signed)))
     }
 
-    /// Returns `true` if each use of a shift may do it again: that costs nothing, and the operand is needed later anyway.
+    /// Returns `true` if each use of a shift may do it again: that takes no instruction, and the operand is needed later anyway.
     fn is_repeated_shift(&self, value: Value) -> bool {
         self.small_shift(value, MAX_EXTENDED_SHIFT).is_some_and(|(source, _)| self.uses(source) > 1)
     }

@@ -40,7 +40,7 @@ fn sum_for_lea(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<AddressExpr> {
         return (cx.uses(x) > 1).then_some(AddressExpr { base: x, index: None, disp: i64::from(imm) });
     }
     for (base, index) in [(x, y), (y, x)] {
-        // A shift that others use too is repeated here, which costs nothing where its operand is needed later anyway.
+        // A shift that others use too is repeated here, which takes no instruction. Its operand is needed later anyway.
         let is_folded = |&(source, _): &(Value, u8)| once(index) || cx.uses(source) > 1;
         if let Some(shifted) = cx.small_shift(index, MAX_SHIFT).filter(is_folded) {
             return Some(AddressExpr { base, index: Some(shifted), disp: 0 });

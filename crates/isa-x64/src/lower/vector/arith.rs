@@ -247,9 +247,7 @@ fn extreme_of_floats(cx: &Cx<'_, '_>, inst: Inst) -> Option<(RowId, [Value; 2])>
     let same = [[x, y], [y, x]].iter().position(|&operands| plain(operands) == plain(args))? == 0;
     let fits = is_float(ty.lane_type()) && !ty.is_scalar() && x != y;
     let family = if first_is_less == same { rows::MINP } else { rows::MAXP };
-    // A cast of a scalar moves it into a vector register.
-    let vector = |value| Some(cx.without_casts(value)).filter(|&plain| !cx.ty(plain).is_scalar()).unwrap_or(value);
-    fits.then(|| (family.of(ty.lane_bits()), [x, y].map(vector)))
+    fits.then(|| (family.of(ty.lane_bits()), plain([x, y])))
 }
 
 /// Lowers `bitselect`.

@@ -116,11 +116,15 @@ impl Cx<'_, '_> {
         made
     }
 
-    /// Returns the value that `value` is a bitcast of, through any number of casts. The loop ends because definitions
-    /// dominate uses in all blocks that are lowered.
+    /// Returns the vector that a vector is a bitcast of, through any number of casts. A cast of a scalar stays, because it is
+    /// in another register. The loop ends because definitions dominate uses in all blocks that are lowered.
     fn without_casts(&self, mut value: Value) -> Value {
         while let Some(cast) = self.def_as(value, Opcode::Bitcast) {
-            [value] = self.args(cast);
+            let [source] = self.args(cast);
+            if self.ty(source).is_scalar() {
+                break;
+            }
+            value = source;
         }
         value
     }
