@@ -9,7 +9,7 @@
 //!    rematerializable.
 //! 5. The CPU supports every row.
 //! 6. An operand that may be in memory is at least as wide as the memory that the row reads, because a slot is no
-//!    wider than its value.
+//!    wider than its value. If the row then also writes there, it writes all of the value.
 //! 7. Only rows that access memory, trap or call have a trap code.
 //! 8. A register whose users rely on zeros above 32 bits is defined by a row that writes at most 32 bits and clears
 //!    the bits above, unless lowering declares the zeros.
@@ -85,6 +85,9 @@ pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError
             if !memory_is_wide_enough(code, row, code.problem.operands(inst)) {
                 broken(6, "may read more memory than its operand has");
             }
+            if !writes_are_whole(code, row, code.problem.operands(inst)) {
+                broken(6, "may write less memory than its operand has");
+            }
             if minst.trap().is_some() && !row.effect.may_trap() && !is_call {
                 broken(7, "has a trap code but does not trap");
             }
@@ -120,6 +123,13 @@ fn exits_fit(code: &Code, row: &Row, call: Inst) -> bool {
     let set = |blocks: &mut dyn Iterator<Item = Block>| blocks.collect::<BTreeSet<Block>>();
     set(&mut handlers.iter().map(|handler| handler.block).chain([exits.normal])) == set(&mut succs.into_iter())
         && handlers.iter().filter_map(|handler| handler.context).all(is_use)
+}
+
+fn writes_are_whole(code: &Code, row: &Row, operands: &[Operand]) -> bool {
+    row.operands
+        .iter()
+        .zip(operands)
+        .all(|(spec, operand)| !operand.is_rmw() || code.problem.width(operand.vreg()) <= spec.whole_width())
 }
 
 fn memory_is_wide_enough(code: &Code, row: &Row, operands: &[Operand]) -> bool {

@@ -2,6 +2,7 @@
 
 use super::LowerCtx;
 use crate::block_order::MachineBlock;
+use crate::row::Row;
 use cranelift_entity::PrimaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Operand, VReg, VRegData};
@@ -18,7 +19,9 @@ impl LowerCtx<'_> {
         self.cx.edge_widths.unify(problem);
         let count = problem.num_insts() as u32;
         for &from_end in &self.cx.depend_on_widths {
-            problem.change_inst(Inst::from_u32(count - 1 - from_end), fix_constraints);
+            let inst = Inst::from_u32(count - 1 - from_end);
+            let row = &self.rows[self.code.insts[inst].row.0 as usize];
+            problem.change_inst(inst, |vregs, operands, flags| fix_constraints(row, vregs, operands, flags));
         }
         problem.finish();
         self.lay_out();
@@ -58,13 +61,19 @@ impl LowerCtx<'_> {
 ///
 /// A move whose result was widened is not a move any more: it must not be left out or merged. An instruction may
 /// read, modify and write one slot only if the value that it reads may be in memory and is as wide as the value that
-/// it writes.
-fn fix_constraints(vregs: &PrimaryMap<VReg, VRegData>, operands: &mut [Operand], flags: InstFlags) -> InstFlags {
+/// it writes, and if the row writes all of it: in memory it leaves the bytes above its own as they are, whereas users may
+/// rely on the zeros that it leaves in a register.
+fn fix_constraints(
+    row: &Row,
+    vregs: &PrimaryMap<VReg, VRegData>,
+    operands: &mut [Operand],
+    flags: InstFlags,
+) -> InstFlags {
     for def in 0..operands.len() {
         let (Constraint::Reuse(k), true) = (operands[def].constraint(), operands[def].is_rmw()) else { continue };
         let (written, read) = (operands[def], operands[usize::from(k)]);
-        let one_slot =
-            read.constraint() == Constraint::MemOk && vregs[written.vreg()].width == vregs[read.vreg()].width;
+        let (width, whole) = (vregs[written.vreg()].width, row.operands[def].whole_width());
+        let one_slot = read.constraint() == Constraint::MemOk && width == vregs[read.vreg()].width && width <= whole;
         if !one_slot {
             operands[def] = Operand::new(written.vreg(), written.kind(), written.pos(), written.constraint());
             operands[usize::from(k)] = Operand::new(read.vreg(), read.kind(), read.pos(), Constraint::Reg);
