@@ -8,7 +8,7 @@ use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, LowerResult};
-use kingpost_mach::settings::LibcallCallConv;
+use kingpost_mach::settings::{LibcallCallConv, OptLevel};
 use kingpost_mach::tiles::TileInfo;
 use kingpost_mach::{
     Blocks, BranchForms, Buffer, CpuFeatures, EmitContext, EmitIsa, FrameLayout, FrameNeeds, HalfPrecision, Isa,
@@ -78,6 +78,7 @@ impl LowerIsa for X64 {
 
 impl EmitIsa for X64 {
     fn frame(&self, needs: &FrameNeeds, frame: &mut FrameLayout) -> Result<(), LowerError> {
+        frame.prefers_size = self.settings.opt_level == OptLevel::SpeedAndSize;
         frame::lay_out(needs, STACK_ALIGN, self.guard(), self.settings.enable_compact_unwind_abi, frame)
     }
 

@@ -217,7 +217,6 @@ impl Emitter {
             moves_stack_pointer: code.moves_stack_pointer,
         };
         isa.frame(&needs, frame)?;
-        frame.has_calls = code.has_calls;
         frame.probestack = code.probestack;
         frame.stack_limit = code.stack_limit.take();
         check_limit("bytes of frame", frame.size, self.guard.limits.frame_bytes)

@@ -86,6 +86,8 @@ pub struct FrameLayout {
     pub link_at_bottom: bool,
     /// Whether the saved registers are below all slots (x86-64).
     pub saves_at_bottom: bool,
+    /// Whether the epilogue takes the stack pointer from the frame pointer where that is shorter, but slower (x86-64).
+    pub prefers_size: bool,
     /// Whether the epilogue undoes the prologue instruction by instruction, as unwind codes of Windows require
     /// (AArch64).
     pub is_mirrored: bool,
@@ -124,6 +126,7 @@ impl FrameLayout {
             || !needs.saved.is_empty()
             || needs.spill_bytes + needs.slots_bytes + needs.outgoing_bytes > 0;
         self.has_frame = has_frame;
+        self.has_calls = needs.has_calls;
         self.link_bytes = if has_frame { link_bytes } else { bare_bytes };
         self.popped_bytes = needs.popped_bytes;
         self.incoming_bytes = needs.incoming_bytes;
