@@ -65,15 +65,18 @@ impl SimplifyCfg {
                 self.cfg.compute(func);
                 changed |= self.clean(func, entry);
             }
-            changed |= self.remove_constant_params(func, entry);
-            if self.thread_jumps(func) {
-                changed = true;
+            changed |= self.remove_constant_params(func, entry) | self.merge_blocks(func, entry);
+            let is_threaded = self.thread_jumps(func);
+            if is_threaded {
                 self.cfg.compute(func);
                 self.clean(func, entry);
                 self.remove_constant_params(func, entry);
             }
             is_converted = self.convert_branches(func);
-            changed |= is_converted | self.merge_blocks(func, entry);
+            if is_threaded | is_converted {
+                changed = true;
+                self.merge_blocks(func, entry);
+            }
             if !is_converted {
                 break;
             }
