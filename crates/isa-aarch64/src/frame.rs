@@ -31,7 +31,7 @@ use crate::encode::encode;
 use crate::frame_parts::{LINK_BYTES, MAX_IN_ONE_STEP, above_frame_pointer, descend, pair_row, single_row};
 use crate::regs::{FP, LR, SP, X16};
 use crate::{mirrored, rows, stack_check};
-use kingpost_mach::{Args, Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, UnwindOp};
+use kingpost_mach::{Args, Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, SlotBase, UnwindOp};
 use kingpost_regalloc::{PReg, PRegSet, RegClass};
 
 /// Limit of offsets from the frame pointer, so that arguments are within 32 bits as well.
@@ -84,7 +84,7 @@ pub(crate) fn lay_out(
     if frame.size > MAX_FRAME {
         return Err(LowerError::TooLarge { what: "bytes of stack frame", limit: MAX_FRAME });
     }
-    frame.slots_from_stack_pointer = !needs.moves_stack_pointer;
+    frame.slot_base = if needs.moves_stack_pointer { SlotBase::FramePointer } else { SlotBase::StackPointer };
     // Outgoing arguments are at the bottom of the frame, where the link would be. Where a tail call makes the frame
     // grow, the link may be made twice, at one distance from the CFA.
     frame.link_at_bottom = style != Style::Compact

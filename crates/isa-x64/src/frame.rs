@@ -44,7 +44,7 @@ use crate::regs::{CC_NE, R11, RAX, RBP, RSP};
 use crate::{rows, stack_check};
 use kingpost_ir::TrapCode;
 use kingpost_mach::{
-    Args, Buffer, FrameLayout, FrameNeeds, LowerError, MachineEdit, Mem, MemBase, SymbolRef, UnwindOp,
+    Args, Buffer, FrameLayout, FrameNeeds, LowerError, MachineEdit, Mem, MemBase, SlotBase, SymbolRef, UnwindOp,
 };
 use kingpost_regalloc::{PReg, PRegSet, RegClass};
 
@@ -81,6 +81,7 @@ pub(crate) fn lay_out(
         && needs.saved.iter().all(|reg| reg.class() == RegClass::Int)
         && guard.is_none_or(|guard| MAX_SAVED + needs.spill_bytes + needs.slots_bytes <= guard);
     frame.lay_out(needs, LINK_BYTES, RETURN_BYTES, stack_align);
+    frame.slot_base = if needs.moves_stack_pointer { SlotBase::FramePointer } else { SlotBase::Nearer };
     if frame.size > MAX_FRAME || frame.incoming_bytes > MAX_FRAME {
         return Err(LowerError::TooLarge { what: "bytes of stack frame", limit: MAX_FRAME });
     }
@@ -385,6 +386,20 @@ mod tests {
         assert_eq!(code(&many), "554889e550534154415590415d415c5bc9c3");
         // movups [rbp - 16], xmm6
         assert_eq!(code(&needs(&[xmm(6)], 0)), "554889e54883ec100f1175f0900f1075f0c9c3");
+    }
+
+    #[test]
+    fn slots_are_addressed_from_the_nearer_end() {
+        let mut wide = FrameNeeds { slots_bytes: 256, ..needs(&[RBX, R12], 0) };
+        let of = |needs: &FrameNeeds, offset| layout(needs, None).unwrap().user_slot(offset);
+        let (above_stack, above_frame) =
+            ([0, 111].map(|offset| of(&wide, offset)), [112, 255].map(|offset| of(&wide, offset)));
+        assert_eq!(above_stack, [16, 127].map(|disp| Mem::base(MemBase::StackPointer, disp)));
+        assert_eq!(above_frame, [-144, -1].map(|disp| Mem::base(MemBase::FramePointer, disp)));
+        // The frame pointer, which needs no further byte, is preferred.
+        assert_eq!(of(&FrameNeeds { slots_bytes: 64, ..needs(&[], 0) }, 0), Mem::base(MemBase::FramePointer, -64));
+        wide.moves_stack_pointer = true;
+        assert_eq!(of(&wide, 0), Mem::base(MemBase::FramePointer, -256));
     }
 
     #[test]

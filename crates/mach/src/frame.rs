@@ -72,6 +72,18 @@ impl Default for FrameNeeds {
     }
 }
 
+/// Register from which slots are addressed. If it may be the stack pointer, that must not move in the body.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum SlotBase {
+    /// The frame pointer.
+    #[default]
+    FramePointer,
+    /// The stack pointer, which reaches further on some targets.
+    StackPointer,
+    /// The stack pointer for displacements of one byte, unless the frame pointer has one as well.
+    Nearer,
+}
+
 /// Shape of a frame. Offsets are in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FrameLayout {
@@ -105,9 +117,8 @@ pub struct FrameLayout {
     pub incoming_bytes: u64,
     /// The routine that touches the pages of a large frame, if the target calls one.
     pub probestack: Option<SymbolRef>,
-    /// Whether slots are addressed from the stack pointer, which reaches further on some targets. The stack pointer
-    /// must not move in the body.
-    pub slots_from_stack_pointer: bool,
+    /// Register from which slots are addressed.
+    pub slot_base: SlotBase,
     /// Whether the return address is signed while it is in memory (AArch64).
     pub signs_return: bool,
     /// Whether the function makes calls.
@@ -170,11 +181,19 @@ impl FrameLayout {
     /// Returns the memory `offset` bytes above the point that is `bytes` bytes below the link, or below the CFA if
     /// the link is at the bottom.
     fn below(&self, bytes: u64, offset: u64) -> Mem {
-        if self.slots_from_stack_pointer {
-            Mem::base(MemBase::StackPointer, (self.bottom() + self.size - bytes + offset) as i64)
+        let above_stack_pointer = (self.bottom() + self.size - bytes + offset) as i64;
+        let above_frame_pointer = (self.saved_above_link + offset) as i64 - bytes as i64;
+        let is_byte = |displacement: i64| i8::try_from(displacement).is_ok();
+        let is_from_stack_pointer = match self.slot_base {
+            SlotBase::FramePointer => false,
+            SlotBase::StackPointer => true,
+            SlotBase::Nearer => is_byte(above_stack_pointer) && !is_byte(above_frame_pointer),
+        };
+        if is_from_stack_pointer {
+            Mem::base(MemBase::StackPointer, above_stack_pointer)
         } else {
             debug_assert!(!self.link_at_bottom, "the frame pointer is above the slots");
-            Mem::base(MemBase::FramePointer, (self.saved_above_link + offset) as i64 - bytes as i64)
+            Mem::base(MemBase::FramePointer, above_frame_pointer)
         }
     }
 

@@ -108,7 +108,7 @@ pub use emit::Emitter;
 pub use emit_blocks::MAX_FLAG_ROWS;
 pub use emit_isa::{Blocks, Body, EmitContext, EmitIsa, EmitOptions, MachineEdit, ShortRows};
 pub use error::{LowerError, Refusal};
-pub use frame::{FrameLayout, FrameNeeds};
+pub use frame::{FrameLayout, FrameNeeds, SlotBase};
 pub use inst::{AddrKind, AddrMode, IndexExtend, MInst, NO_BLOCK};
 pub use isa::{HalfPrecision, Isa};
 pub use limits::{Guard, Limits, check_limit};

@@ -267,6 +267,7 @@ impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
     }
 
     fn readjust_sp_after_pop(&mut self, bytes: u32) {
+        self.code.moves_stack_pointer = true;
         self.emit_imm(rows::SUBRSP_I, &[], bytes as i32);
     }
 }
