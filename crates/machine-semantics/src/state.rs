@@ -26,13 +26,20 @@ impl State {
     /// with `prefix`. The machine must not have the other registers.
     pub fn variables_of(terms: &mut Terms, prefix: &str, count: usize) -> State {
         let none = terms.var("no register", Sort::Bits(64));
-        let mut bits = |kind: &str, number: usize| match number < count {
-            true => terms.var(&format!("{prefix}{kind}{number}"), Sort::Bits(64)),
+        let mut name = prefix.to_string();
+        let mut variable = |kind: char, number: usize, sort: Sort| {
+            name.truncate(prefix.len());
+            name.push(kind);
+            name.extend(digits(number));
+            terms.var(&name, sort)
+        };
+        let mut bits = |kind: char, number: usize| match number < count {
+            true => variable(kind, number, Sort::Bits(64)),
             false => none,
         };
-        let general = std::array::from_fn(|number| bits("r", number));
-        let vector = std::array::from_fn(|number| [bits("v", number), bits("h", number)]);
-        let flags = std::array::from_fn(|number| Flag::Value(terms.var(&format!("{prefix}f{number}"), Sort::Bool)));
+        let general = std::array::from_fn(|number| bits('r', number));
+        let vector = std::array::from_fn(|number| [bits('v', number), bits('h', number)]);
+        let flags = std::array::from_fn(|number| Flag::Value(variable('f', number, Sort::Bool)));
         State { general, vector, flags }
     }
 
@@ -50,4 +57,10 @@ impl State {
     pub fn forget_flags(&mut self) {
         self.flags = [Flag::Unspecified; 6];
     }
+}
+
+/// Returns the decimal digits of a number below 100.
+fn digits(number: usize) -> impl Iterator<Item = char> {
+    let digit = |digit: usize| char::from(b'0' + digit as u8);
+    (number >= 10).then(|| digit(number / 10)).into_iter().chain([digit(number % 10)])
 }

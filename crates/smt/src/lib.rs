@@ -12,6 +12,8 @@
 //! | `bits.rs` | constants: widths up to [`MAX_WIDTH`], arithmetic as SMT-LIB defines it |
 //! | `term.rs` | the arena: terms are hash-consed, children have smaller numbers than parents |
 //! | `hash.rs` | a hasher for terms |
+//! | `index.rs` | an index of entries by their hashes |
+//! | `names.rs` | names of variables |
 //! | `build/` | one constructor per operation; each folds constants and rewrites to a normal form |
 //! | `linear.rs` | sums as constant and coefficients: the normal form of addition |
 //! | `polynomial.rs` | products multiplied out: equality for every value of the variables |
@@ -42,7 +44,9 @@ mod evaluate;
 mod float;
 mod float_op;
 mod hash;
+mod index;
 mod linear;
+mod names;
 mod polynomial;
 mod reply;
 mod script;

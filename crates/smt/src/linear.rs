@@ -87,6 +87,11 @@ impl Terms {
 
     /// Returns the term of a sum; equal sums have one term.
     pub(crate) fn sum(&mut self, sum: &Linear) -> Term {
+        if self.is_of_code()
+            && let Some(sum) = self.sum_of_whole_terms(sum)
+        {
+            return self.sum(&sum);
+        }
         let width = sum.constant.width();
         if let [(term, factor)] = sum.parts[..]
             && factor.is_ones()

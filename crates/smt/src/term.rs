@@ -6,8 +6,11 @@
 
 use crate::bits::{Bits, Sort, Value};
 use crate::float_op::FloatOp;
-use crate::hash::BuildTermHasher;
+use crate::hash::{BuildTermHasher, TermHasher};
+use crate::index::Index;
+use crate::names::Names;
 use std::collections::{BinaryHeap, HashMap};
+use std::hash::{Hash, Hasher};
 
 /// A term of one [`Terms`] arena.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -109,7 +112,47 @@ impl Node {
         };
         a.into_iter().chain(b).chain(c)
     }
+
+    /// Returns the hash of a node of a sort. The sort of most operations follows from their operands.
+    fn hash(self, sort: Sort) -> u32 {
+        let mut hasher = TermHasher::default();
+        match self {
+            Node::Const(value) => Hash::hash(&value, &mut hasher),
+            Node::Var(number) => hasher.write_u32(number),
+            Node::Unary(op, a) => {
+                Hash::hash(&op, &mut hasher);
+                let width = if let Sort::Bits(width) = sort { width } else { 0 };
+                hasher.write_u64(u64::from(width) << 32 | u64::from(a.0));
+            }
+            Node::Binary(op, a, b) => {
+                Hash::hash(&op, &mut hasher);
+                hasher.write_u64(u64::from(a.0) << 32 | u64::from(b.0));
+            }
+            Node::Ternary(op, a, b, c) => {
+                Hash::hash(&op, &mut hasher);
+                hasher.write_u64(u64::from(a.0) << 32 | u64::from(b.0));
+                hasher.write_u32(c.0);
+            }
+        }
+        hasher.finish() as u32
+    }
 }
+
+/// An operation on operands, before it has a result.
+pub(crate) struct Operation {
+    node: Node,
+    sort: Sort,
+    hash: u32,
+}
+
+impl Operation {
+    pub(crate) fn new(node: Node, sort: Sort) -> Operation {
+        Operation { node, sort, hash: node.hash(sort) }
+    }
+}
+
+/// Number of terms for which there is room in an arena of code at first: most functions have as many.
+const TERMS_OF_CODE: usize = 1 << 10;
 
 /// All terms, each once. Constructors are in `build/`.
 #[derive(Default, Debug)]
@@ -118,11 +161,15 @@ pub struct Terms {
     sorts: Vec<Sort>,
     /// For each term, a bit for each variable below it. Several variables share a bit.
     signatures: Vec<u64>,
-    numbers: HashMap<(Node, Sort), Term, BuildTermHasher>,
-    /// Results for operations on operands, of code.
-    results: HashMap<(Node, Sort), Term, BuildTermHasher>,
-    names: Vec<String>,
-    variables: HashMap<String, Term>,
+    /// Numbers of terms, by their nodes.
+    numbers: Index,
+    /// Operations on operands with their results, of code.
+    results: Vec<(Node, Sort, Term)>,
+    /// Places of the results, by the nodes of the operations.
+    places: Index,
+    names: Names,
+    /// The variable of each name.
+    variables: Vec<Term>,
     raw: bool,
     /// Whether terms have the further normal forms of machine code.
     of_code: bool,
@@ -144,7 +191,14 @@ impl Terms {
     /// Creates an empty arena whose constructors simplify, and give terms of machine code further normal forms. Terms of
     /// rules do without, because solvers need not be asked about the rules that these forms decide.
     pub fn for_code() -> Terms {
-        Terms { of_code: true, ..Terms::default() }
+        Terms {
+            of_code: true,
+            nodes: Vec::with_capacity(TERMS_OF_CODE),
+            sorts: Vec::with_capacity(TERMS_OF_CODE),
+            signatures: Vec::with_capacity(TERMS_OF_CODE),
+            results: Vec::with_capacity(TERMS_OF_CODE),
+            ..Terms::default()
+        }
     }
 
     /// Returns `true` if terms have the further normal forms of machine code.
@@ -165,38 +219,53 @@ impl Terms {
 
     /// Returns the term with this node, and adds it if there is none.
     pub(crate) fn intern(&mut self, node: Node, sort: Sort) -> Term {
-        let next = Term(u32::try_from(self.nodes.len()).expect("fewer than 2^32 terms"));
-        let term = *self.numbers.entry((node, sort)).or_insert(next);
-        if term == next {
-            let signature = match node {
-                Node::Var(number) => 1 << (number % u64::BITS),
-                _ => node.operands().fold(0, |all, operand| all | self.signatures[operand.index()]),
-            };
-            self.nodes.push(node);
-            self.sorts.push(sort);
-            self.signatures.push(signature);
+        let hash = node.hash(sort);
+        let is_same = |number: u32| self.nodes[number as usize] == node && self.sorts[number as usize] == sort;
+        if let Some(number) = self.numbers.find(hash, is_same) {
+            return Term(number);
         }
-        term
+        let number = u32::try_from(self.nodes.len()).expect("fewer than 2^32 terms");
+        self.numbers.add(hash, number);
+        let signature = match node {
+            Node::Var(number) => 1 << (number % u64::BITS),
+            _ => node.operands().fold(0, |all, operand| all | self.signatures[operand.index()]),
+        };
+        self.nodes.push(node);
+        self.sorts.push(sort);
+        self.signatures.push(signature);
+        Term(number)
     }
 
     /// Returns the result for an operation on operands, if it was kept.
-    pub(crate) fn result(&self, node: Node, sort: Sort) -> Option<Term> {
-        self.results.get(&(node, sort)).copied()
+    pub(crate) fn result(&self, operation: &Operation) -> Option<Term> {
+        self.place(operation).map(|place| self.results[place as usize].2)
+    }
+
+    /// Returns the place of an operation among the results.
+    fn place(&self, &Operation { node, sort, hash }: &Operation) -> Option<u32> {
+        let is_same = |place: u32| {
+            let (other, of_sort, _) = self.results[place as usize];
+            other == node && of_sort == sort
+        };
+        self.places.find(hash, is_same)
     }
 
     /// Returns the results that were kept, each with its operation on operands, unless that is the result's own node. They are
     /// the equalities on which the normal forms of code rest.
     pub fn kept_results(&self) -> impl Iterator<Item = (Node, Sort, Term)> {
         let is_own = |node, result: Term| self.nodes[result.index()] == node;
-        self.results
-            .iter()
-            .filter(move |&(&(node, _), &result)| !is_own(node, result))
-            .map(|(&(node, sort), &result)| (node, sort, result))
+        self.results.iter().filter(move |&&(node, _, result)| !is_own(node, result)).copied()
     }
 
-    /// Keeps the result for an operation on operands.
-    pub(crate) fn keep(&mut self, node: Node, sort: Sort, result: Term) {
-        self.results.insert((node, sort), result);
+    /// Keeps the result for an operation on operands, in place of one that was kept before.
+    pub(crate) fn keep(&mut self, operation: &Operation, result: Term) {
+        if let Some(place) = self.place(operation) {
+            self.results[place as usize].2 = result;
+            return;
+        }
+        let place = u32::try_from(self.results.len()).expect("fewer than 2^32 results");
+        self.places.add(operation.hash, place);
+        self.results.push((operation.node, operation.sort, result));
     }
 
     /// Returns `false` if `part` is not below `term`, as far as their numbers and variables show. A term is below itself.
@@ -254,26 +323,27 @@ impl Terms {
     /// # Panics
     /// If a variable of this name has another sort.
     pub fn var(&mut self, name: &str, sort: Sort) -> Term {
-        if let Some(&term) = self.variables.get(name) {
-            assert_eq!(self.sort(term), sort, "variable {name} has two sorts");
+        let (number, is_new) = self.names.add(name);
+        if is_new {
+            let term = self.intern(Node::Var(number), sort);
+            self.variables.push(term);
             return term;
         }
-        let number = u32::try_from(self.names.len()).expect("fewer than 2^32 variables");
-        self.names.push(name.to_string());
-        let term = self.intern(Node::Var(number), sort);
-        self.variables.insert(name.to_string(), term);
+        let term = self.variables[number as usize];
+        assert_eq!(self.sort(term), sort, "variable {name} has two sorts");
         term
     }
 
     /// Returns the variable of this name and sort, if there is one.
     pub fn existing(&self, name: &str, sort: Sort) -> Option<Term> {
-        self.variables.get(name).copied().filter(|&term| self.sort(term) == sort)
+        let number = self.names.find(name)?;
+        Some(self.variables[number as usize]).filter(|&term| self.sort(term) == sort)
     }
 
     /// Returns a variable with an unused name that begins with `hint`.
     pub fn fresh(&mut self, hint: &str, sort: Sort) -> Term {
         let mut number = self.names.len();
-        while self.variables.contains_key(&format!("{hint}!{number}")) {
+        while self.names.find(&format!("{hint}!{number}")).is_some() {
             number += 1;
         }
         self.var(&format!("{hint}!{number}"), sort)
@@ -282,7 +352,7 @@ impl Terms {
     /// Returns the name of a variable.
     pub fn name(&self, term: Term) -> Option<&str> {
         match self.node(term) {
-            Node::Var(number) => Some(&self.names[number as usize]),
+            Node::Var(number) => Some(self.names.text(number)),
             _ => None,
         }
     }

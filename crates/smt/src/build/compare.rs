@@ -59,7 +59,7 @@ impl Terms {
             return self.eq(x, y);
         }
         if self.is_of_code()
-            && let Some(normal) = self.code_eq_extended(left, right)
+            && let Some(normal) = self.code_eq_extended(left, right).or_else(|| self.code_eq_joined(left, right))
         {
             return normal;
         }

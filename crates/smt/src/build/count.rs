@@ -1,7 +1,7 @@
 //! Operations composed of others: rotations, counts and orders of bits. Equal compositions are equal terms.
 
 use crate::bits::{Bits, Sort};
-use crate::term::{Node, Op, Term, Terms};
+use crate::term::{Node, Op, Operation, Term, Terms};
 
 impl Terms {
     /// Returns `x` rotated left by `by` modulo the width, a power of two. Both have that width.
@@ -108,7 +108,8 @@ impl Terms {
     /// `found` is for zero.
     fn keep_choice_of_count(&mut self, x: Term, missing: Term, found: Term) {
         let is_zero = self.is_zero(x);
-        self.keep(Node::Ternary(Op::Ite, is_zero, missing, found), self.sort(x), found);
+        let choice = Operation::new(Node::Ternary(Op::Ite, is_zero, missing, found), self.sort(x));
+        self.keep(&choice, found);
     }
 
     fn plus_one_if_clear(&mut self, x: Term, bit: u32, count: Term) -> Term {

@@ -45,6 +45,27 @@ impl Terms {
         None
     }
 
+    /// Returns the equality of a term that is joined of two parts with another one as equalities of the parts, if one of them
+    /// is decided: code that moves bytes of a vector joins other parts than the function does.
+    pub(super) fn code_eq_joined(&mut self, a: Term, b: Term) -> Option<Term> {
+        let (at, all) = (self.joint(a).or_else(|| self.joint(b))?, self.width(a));
+        let [high, low] = [(at, all - at), (0, at)].map(|(first, width)| {
+            let [x, y] = [a, b].map(|side| self.extract(side, first, width));
+            self.eq(x, y)
+        });
+        let is_decided = self.value(high).is_some() || self.value(low).is_some();
+        is_decided.then(|| self.and(high, low))
+    }
+
+    /// Returns the number of bits below the joint of a concatenation, or of one of the operands of a bitwise operation.
+    fn joint(&self, term: Term) -> Option<u32> {
+        match self.node(term) {
+            Node::Binary(Op::Concat, _, low) => Some(self.width(low)),
+            Node::Binary(Op::BitAnd | Op::BitOr | Op::BitXor, x, y) => self.joint(x).or_else(|| self.joint(y)),
+            _ => None,
+        }
+    }
+
     /// Returns a product of extensions in fewer bits, if it has no more: at least `least`, and as many as both factors
     /// together.
     fn narrow_product(&mut self, op: Op, product: Term, least: u32) -> Option<Term> {
@@ -100,6 +121,31 @@ mod tests {
                 assert_eq!(values[0], values[1], "{op:?} of {bits:#x}");
             }
         }
+    }
+
+    /// Compares exclusive ors of fields of one term, joined at other bits than another term.
+    #[test]
+    fn equalities_of_parts_are_decided_or_smaller() {
+        let mut terms = Terms::for_code();
+        let [x, y, z] = ["x", "y", "z"].map(|name| terms.var(name, Sort::Bits(16)));
+        let rotated = |terms: &mut Terms, by: u32| {
+            let [low, high] = [(0, by), (by, 16 - by)].map(|(first, width)| terms.extract(x, first, width));
+            terms.concat(low, high)
+        };
+        let (far, near) = (rotated(&mut terms, 8), rotated(&mut terms, 4));
+        let whole = terms.bit_xor(near, y);
+        let parts = [(0, 5), (5, 11)].map(|(first, width)| {
+            let [x, y] = [near, y].map(|side| terms.extract(side, first, width));
+            terms.bit_xor(x, y)
+        });
+        let joined = terms.concat(parts[1], parts[0]);
+        assert_eq!(terms.eq(whole, joined), terms.bool(true));
+        let [low, other] = [far, z].map(|term| terms.extract(term, 0, 8));
+        let [same, above] = [z, far].map(|term| terms.extract(term, 8, 8));
+        let replaced = terms.concat(same, low);
+        let (equal, smaller) = (terms.eq(replaced, z), terms.eq(low, other));
+        assert_eq!(equal, smaller);
+        assert_ne!(terms.extract(replaced, 8, 8), above);
     }
 
     /// Compares remainders by an extended divisor, for which code may choose 1 if it is -1.

@@ -4,7 +4,7 @@
 //! kept.
 
 use crate::bits::Sort;
-use crate::term::{Node, Op, Term, Terms};
+use crate::term::{Node, Op, Operation, Term, Terms};
 
 impl Terms {
     /// Returns the result for an operation on operands, which `build` makes at the first call.
@@ -12,11 +12,12 @@ impl Terms {
         if !self.is_of_code() {
             return build(self);
         }
-        if let Some(result) = self.result(node, sort) {
+        let operation = Operation::new(node, sort);
+        if let Some(result) = self.result(&operation) {
             return result;
         }
         let result = build(self);
-        self.keep(node, sort, result);
+        self.keep(&operation, result);
         result
     }
 

@@ -1,8 +1,32 @@
 //! Sums whose parts are all multiples of a power of two, in terms of machine code; see the table in `code.rs`.
 
+use crate::bits::Bits;
+use crate::linear::Linear;
 use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
+    /// Returns a sum with a multiple of a field replaced by multiples of the whole term and of the bits below the field, if
+    /// the bits above the field would be shifted out: `2 * (x >> 1)` is `x - (x & 1)`.
+    pub(crate) fn sum_of_whole_terms(&mut self, sum: &Linear) -> Option<Linear> {
+        let width = sum.constant.width();
+        for (number, &(part, factor)) in sum.parts.iter().enumerate() {
+            let Node::Unary(Op::ZeroExtend | Op::SignExtend, field) = self.node(part) else { continue };
+            let Node::Unary(Op::Extract { low }, x) = self.node(field) else { continue };
+            let zeros = factor.unsigned().trailing_zeros();
+            if low == 0 || low > zeros || self.width(field) + zeros < width || self.width(x) < width {
+                continue;
+            }
+            let factor = Bits::new(width, factor.unsigned() >> low);
+            let (x, below) = (self.extract(x, 0, width), self.extract(x, 0, low));
+            let below = self.zero_extend(below, width);
+            let (x, below) = (self.linear(x).times(factor), self.linear(below).times(factor.neg()));
+            let mut rest = sum.clone();
+            rest.parts.remove(number);
+            return Some(rest.plus(&x).plus(&below));
+        }
+        None
+    }
+
     /// Returns `x | y` as a concatenation, if `x` is a multiple of a power of two, and `y` has only the bits below it. A
     /// constant above has all bits above `y`.
     pub(super) fn joined(&mut self, x: Term, y: Term) -> Option<Term> {
@@ -47,6 +71,21 @@ impl Terms {
 mod tests {
     use super::*;
     use crate::bits::Sort;
+
+    #[test]
+    fn multiples_of_fields_are_multiples_of_whole_terms() {
+        let mut terms = Terms::for_code();
+        let [x, y] = ["x", "y"].map(|name| terms.var(name, Sort::Bits(32)));
+        let (field, mask) = (terms.extract(x, 2, 30), terms.number(32, !3));
+        let quotient = terms.zero_extend(field, 32);
+        let (sum, four) = (terms.add(quotient, y), terms.number(32, 4));
+        let multiple = terms.mul(sum, four);
+        let (rounded, by_2) = (terms.bit_and(x, mask), terms.number(32, 2));
+        let shifted = terms.shl(y, by_2);
+        assert_eq!(multiple, terms.add(rounded, shifted));
+        let twice = terms.add(sum, sum);
+        assert_ne!(twice, terms.add(rounded, shifted));
+    }
 
     #[test]
     fn high_bits_of_multiples_are_bits_of_the_quotients() {
