@@ -244,6 +244,12 @@ fn compared(terms: &mut Terms, comparison: Term) -> Option<(Term, Bits)> {
     }
 }
 
+/// Returns the substitution that replaces the terms that conditions make equal to numbers, if there are any.
+pub(crate) fn numbers(terms: &Terms, under: &Conditions) -> Option<Substitution> {
+    let pairs: Vec<(Term, Term)> = under.known.iter().filter_map(|&fact| determined(terms, fact)).collect();
+    (!pairs.is_empty()).then(|| Substitution::new(pairs))
+}
+
 /// Returns the substitution that replaces the parts of terms that the conditions determine.
 pub(crate) fn simplifier(terms: &mut Terms, under: &Conditions) -> Substitution {
     let mut pairs = under.equal.clone();

@@ -17,10 +17,11 @@
 use crate::clif::parts;
 use crate::conditions::simplifier;
 use crate::equal::{Decision, FEW_CONFLICTS, MAX_CONFLICTS};
+use crate::fact::{Fact, Place};
 use crate::live;
 use crate::path::Path;
 use crate::prove::{Effort, Proof};
-use crate::relation::{Comparison, Fact, Needed, Place, Relation, contents};
+use crate::relation::{Comparison, Needed, Relation, contents};
 use kingpost_ir::Block;
 use kingpost_smt::{Term, Value};
 

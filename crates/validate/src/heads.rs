@@ -1,10 +1,11 @@
 //! Places of values at the heads of blocks, as text.
 
 use crate::clif::parts;
+use crate::fact::Place;
 use crate::input::Machine;
 use crate::live;
 use crate::prove::Proof;
-use crate::relation::{Head, Place};
+use crate::relation::Head;
 
 /// Names of the general registers of x86-64, by number.
 const X64: [&str; 16] =

@@ -35,7 +35,9 @@
 //! | `step.rs` | the accesses of one instruction of a path to memory |
 //! | `attempt.rs` | attempts at an atomic access |
 //! | `atomic.rs` | atomic accesses: instructions and loops |
+//! | `fact.rs` | places, and the values in them |
 //! | `relation.rs` | places of values at a head: [`Head`] |
+//! | `simplified.rs` | values that conditions simplify |
 //! | `guess.rs` | values in other forms |
 //! | `calls.rs` | calls and returns |
 //! | `exceptions.rs` | handlers of exceptions |
@@ -68,6 +70,7 @@ mod conditions;
 mod equal;
 mod error;
 mod exceptions;
+mod fact;
 mod float;
 mod follow;
 mod frame;
@@ -85,6 +88,7 @@ mod path;
 mod prove;
 mod relation;
 mod setup;
+mod simplified;
 mod step;
 mod successors;
 mod symbols;

@@ -7,129 +7,12 @@
 //! Several values may be in one place, as in the first round of a loop. Where all facts are assumed, such values are
 //! equal, so one is substituted for the other.
 
+use crate::fact::{Fact, Place};
 use crate::frame::Frame;
 use kingpost_ir::Block;
 use kingpost_machine_semantics::State;
 use kingpost_smt::{Node, Op, Sort, Substitution, Term, Terms};
-
-/// A place that holds bits at the head of a block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
-    General(usize),
-    /// Register and half.
-    Vector(usize, usize),
-    /// Memory of the frame: offset from the stack pointer at the entry, and number of bytes.
-    Frame(i64, i64),
-}
-
-impl Place {
-    /// Returns the number of bits of the place.
-    pub(crate) fn bits(self) -> u32 {
-        match self {
-            Place::General(_) | Place::Vector(..) => 64,
-            Place::Frame(_, bytes) => 8 * bytes as u32,
-        }
-    }
-
-    /// Returns the content of the place, if all of it is known.
-    pub(crate) fn content(self, terms: &mut Terms, state: &State, frame: &Frame) -> Option<Term> {
-        match self {
-            Place::General(number) => Some(state.general[number]),
-            Place::Vector(number, half) => Some(state.vector[number][half]),
-            Place::Frame(offset, bytes) => frame.load(terms, offset, bytes),
-        }
-    }
-}
-
-/// A value in the low bits of a place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Fact {
-    /// The term of the value over the variables at the head.
-    pub(crate) value: Term,
-    /// Whether the place holds the zero extension of the value.
-    zero: bool,
-    /// Whether it holds the sign extension.
-    sign: bool,
-    /// Whether it holds the sign extension to 32 bits, and zeros above.
-    sign_32: bool,
-}
-
-impl Fact {
-    /// Returns the fact that `content`, whose low bits are `value`, holds the value called `name`.
-    pub(crate) fn of(terms: &mut Terms, name: Term, value: Term, content: Term) -> Fact {
-        let all = terms.width(content);
-        let zero = terms.zero_extend(value, all) == content;
-        let sign = terms.sign_extend(value, all) == content;
-        let sign_32 = is_sign_extended_to_32(terms, value, content);
-        Fact { value: name, zero, sign, sign_32 }
-    }
-
-    /// Returns how a place of `all` bits holds the value, as the end of the place's name.
-    pub(crate) fn extension(self, terms: &Terms, all: u32) -> &'static str {
-        match self {
-            _ if terms.width(self.value) == all => "",
-            Fact { zero: true, .. } => " (zero-extended)",
-            Fact { sign: true, .. } => " (sign-extended)",
-            Fact { sign_32: true, .. } => " (sign-extended to 32 bits)",
-            _ => " (low bits)",
-        }
-    }
-
-    /// Returns `true` if the fact says what is above the value.
-    fn is_extended(self) -> bool {
-        self.zero || self.sign || self.sign_32
-    }
-
-    /// Returns the fact without the extensions that a place does not hold whose content is `content`, with `value` in its low
-    /// bits.
-    fn meet(self, terms: &mut Terms, value: Term, content: Term) -> Fact {
-        let all = terms.width(content);
-        Fact {
-            value: self.value,
-            zero: self.zero && terms.zero_extend(value, all) == content,
-            sign: self.sign && terms.sign_extend(value, all) == content,
-            sign_32: self.sign_32 && is_sign_extended_to_32(terms, value, content),
-        }
-    }
-
-    /// Returns the fact that the low bits of the place are a constant, if they are one by this fact and in `content`, too.
-    fn weakened(self, terms: &mut Terms, content: Term) -> Option<Fact> {
-        let narrower = [32, 16, 8].into_iter().filter(|&width| width < terms.width(self.value));
-        let widths: Vec<u32> = narrower.filter(|&width| width < terms.width(content)).collect();
-        widths.into_iter().find_map(|width| {
-            let value = terms.extract(self.value, 0, width);
-            let is_same = terms.value(value).is_some() && terms.extract(content, 0, width) == value;
-            is_same.then_some(Fact { value, zero: false, sign: false, sign_32: false })
-        })
-    }
-
-    /// Returns the content of a place of `all` bits. `unknown` returns the bits of the place that are above the value.
-    fn content(self, terms: &mut Terms, all: u32, unknown: impl FnOnce(&mut Terms) -> Term) -> Term {
-        let width = terms.width(self.value);
-        if width == all {
-            self.value
-        } else if self.zero {
-            terms.zero_extend(self.value, all)
-        } else if self.sign {
-            terms.sign_extend(self.value, all)
-        } else if self.sign_32 {
-            let word = terms.sign_extend(self.value, 32);
-            terms.zero_extend(word, 64)
-        } else {
-            let unknown = unknown(terms);
-            let above = terms.extract(unknown, width, all - width);
-            terms.concat(above, self.value)
-        }
-    }
-}
-
-/// Returns `true` if a content is the sign extension of a value to 32 bits, and zeros above.
-fn is_sign_extended_to_32(terms: &mut Terms, value: Term, content: Term) -> bool {
-    terms.width(value) < 32 && terms.width(content) == 64 && {
-        let word = terms.sign_extend(value, 32);
-        terms.zero_extend(word, 64) == content
-    }
-}
+use smallvec::{SmallVec, smallvec};
 
 /// Terms that a fact compares on a path.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +23,8 @@ pub(crate) struct Comparison {
     pub(crate) value: Term,
     /// The content of the place.
     content: Term,
+    /// Whether the fact holds as it is.
+    is_whole: bool,
 }
 
 /// The head of a block, and what the proof knows there.
@@ -155,10 +40,13 @@ pub struct Head {
     pub places: Vec<(String, String)>,
 }
 
+/// Facts about one place: most have one or two.
+type Facts = SmallVec<[Fact; 2]>;
+
 /// Facts about the places at a head. No list is empty.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Relation {
-    pub(crate) places: Vec<(Place, Vec<Fact>)>,
+    pub(crate) places: Vec<(Place, Facts)>,
 }
 
 /// A needed value, by its term over the variables at the head, and its term on the arriving path.
@@ -240,11 +128,11 @@ impl Relation {
             if is_unknown(terms, content) {
                 continue;
             }
-            let mut facts = Vec::new();
+            let mut facts = Facts::new();
             if is_invariant(terms, content, INVARIANT_DEPTH) {
-                facts.push(Fact { value: content, zero: true, sign: true, sign_32: true });
+                facts.push(Fact::of_invariant(content));
             } else if let Some(low) = low_constant(terms, content) {
-                facts.push(Fact { value: low, zero: false, sign: false, sign_32: false });
+                facts.push(Fact::of_low_bits(low));
             }
             let all = terms.width(content);
             for &width in widths.iter().rev().filter(|&&width| width <= all) {
@@ -263,6 +151,13 @@ impl Relation {
         Relation { places }
     }
 
+    /// Returns the values that are in some place, in ascending order.
+    pub(crate) fn values(&self) -> Vec<Term> {
+        let mut values: Vec<Term> = self.places.iter().flat_map(|(_, facts)| facts).map(|fact| fact.value).collect();
+        values.sort_unstable();
+        values
+    }
+
     /// Returns `true` if a value is in some place.
     pub(crate) fn has(&self, name: Term) -> bool {
         self.places.iter().any(|(_, facts)| facts.iter().any(|fact| fact.value == name))
@@ -278,7 +173,7 @@ impl Relation {
     pub(crate) fn add(&mut self, place: Place, fact: Fact) {
         match self.places.iter_mut().find(|(known, _)| *known == place) {
             Some((_, facts)) => facts.push(fact),
-            None => self.places.push((place, vec![fact])),
+            None => self.places.push((place, smallvec![fact])),
         }
     }
 
@@ -291,13 +186,15 @@ impl Relation {
         frame: &Frame,
         mut value: impl FnMut(&mut Terms, Term) -> Term,
     ) -> Vec<Option<Comparison>> {
-        let mut all = Vec::new();
+        let mut all = Vec::with_capacity(self.places.len());
         for (place, facts) in &self.places {
             let content = place.content(terms, state, frame);
             all.extend(facts.iter().map(|fact| {
                 let content = content?;
                 let value = value(terms, fact.value);
-                Some(Comparison { low: terms.extract(content, 0, terms.width(value)), value, content })
+                let is_whole = fact.is_whole(value, content);
+                let low = if is_whole { value } else { terms.extract(content, 0, terms.width(value)) };
+                Some(Comparison { low, value, content, is_whole })
             }));
         }
         all
@@ -315,13 +212,16 @@ impl Relation {
         for (place, facts) in &mut self.places {
             let before = facts.len();
             facts.retain_mut(|fact| {
-                let Some(Comparison { low, value, content }) = holding.next().flatten() else {
+                let Some(Comparison { low, value, content, is_whole }) = holding.next().flatten() else {
                     let content = place.content(terms, state, frame);
                     let weakened = content.and_then(|content| fact.weakened(terms, content));
                     changed |= weakened.is_some();
                     *fact = weakened.unwrap_or(*fact);
                     return weakened.is_some();
                 };
+                if is_whole {
+                    return true;
+                }
                 let kept = fact.meet(terms, low, content);
                 // Below the full width, only the extensions that are left distinguish the facts.
                 changed |= kept != *fact && terms.width(value) < terms.width(content);

@@ -304,6 +304,7 @@ impl Proof<'_, '_> {
                 let machine = self.around.code.machine;
                 let registers = (machine.generals(), machine.vectors());
                 let mut relation = Relation::propose(self.terms, registers, &path.state, &path.frame, &needed);
+                self.add_simplified(path, registers, &needed, &mut relation);
                 if self.effort != Effort::Forms {
                     self.guess(path, registers, block, &needed, &mut relation);
                 }

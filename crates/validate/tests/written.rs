@@ -87,6 +87,28 @@ fn unspecified_values_of_a_path_differ() {
     assert_eq!(fault(verdict(text, &code(0xf0), 8, None)), Some(Fault::Result(0)));
 }
 
+/// Returns `v0` for `v0 + v1` where `v1` is zero. The first attempt at a proof finds the sum.
+#[test]
+fn values_that_numbers_simplify_are_found_at_once() {
+    let text = "function %f(i64, i64) -> i64 { block0(v0: i64, v1: i64): v2 = iadd v0, v1 brif v1, block1, block2
+        block1: return v1 block2: return v2 }";
+    let code_of = |compared: u8| {
+        [
+            &[0x48, 0x85, compared, 0x75, 0x04][..], // test; jne to block1
+            &[0x48, 0x89, 0xf8, 0xc3],               // mov rax, rdi; ret
+            &[0x48, 0x89, 0xf0, 0xc3],               // mov rax, rsi; ret
+        ]
+        .concat()
+    };
+    let report_on = |bytes: &[u8]| {
+        let function = kingpost_reader::parse_functions(text).unwrap().remove(0);
+        prove(&function, &code(Machine::X64, bytes, &[0, 9, 5]), None)
+    };
+    let (right, wrong) = (report_on(&code_of(0xf6)), report_on(&code_of(0xff)));
+    assert_eq!((right.verdict, right.instructions), (Verdict::Proved, 6));
+    assert_ne!(wrong.verdict, Verdict::Proved);
+}
+
 /// Rotates by `rorx`, which only some processors have.
 #[test]
 fn instructions_of_other_processors_are_refused() {
