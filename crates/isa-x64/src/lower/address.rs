@@ -73,11 +73,15 @@ impl Cx<'_, '_> {
             terms.base = base;
             terms.index = Some(self.small_shift(index, MAX_SHIFT).unwrap_or((index, 0)));
         }
-        if let Some((index, 0)) = &mut terms.index {
+        if let Some((index, shift)) = &mut terms.index {
             for _ in 0..MAX_STEPS {
-                if !self.take_constant(index, &mut terms.disp) {
+                let (mut rest, mut constant) = (*index, 0);
+                let is_sum = self.take_constant(&mut rest, &mut constant);
+                let disp = terms.disp.wrapping_add(constant << *shift);
+                if !is_sum || i32::try_from(disp).is_err() {
                     break;
                 }
+                (*index, terms.disp) = (rest, disp);
             }
         }
         terms
