@@ -251,3 +251,18 @@ fn a_fused_product_is_no_choice_between_its_operands() {
     let equal = terms.eq(fused, two);
     assert_eq!(terms.node(equal), Node::Binary(Op::Eq, fused.min(two), fused.max(two)));
 }
+
+/// Converts the bounds of a saturated integer to floats, where one of two bounds is chosen.
+#[test]
+fn conversions_of_bounds_are_floats() {
+    let mut terms = Terms::for_code();
+    let (x, is_inside, is_low) =
+        (terms.var("x", Sort::Bits(64)), terms.var("is inside", Sort::Bool), terms.var("is low", Sort::Bool));
+    let [low, high] = [Bits::sign_bit(64), Bits::sign_bit(64).not()].map(|bound| terms.constant(bound));
+    let bound = terms.ite(is_low, low, high);
+    let saturated = terms.ite(is_inside, x, bound);
+    let converted = terms.float(FloatOp::FromSigned, &[saturated], 32);
+    let [x, low, high] = [x, low, high].map(|integer| terms.float(FloatOp::FromSigned, &[integer], 32));
+    let bound = terms.ite(is_low, low, high);
+    assert_eq!(converted, terms.ite(is_inside, x, bound));
+}

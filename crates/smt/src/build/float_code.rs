@@ -62,18 +62,27 @@ impl Terms {
         Some(self.extract(wide, 0, width))
     }
 
-    /// Returns a conversion of an integer as a choice, if the integer is a choice with a constant: constants of different
-    /// widths do not show which of them is an extension of the other.
+    /// Returns a conversion of an integer as a choice, if the integer is a choice with a constant, or with a choice of two: constants
+    /// of different widths do not show which of them is an extension of the other.
     pub(crate) fn conversion_of_number(&mut self, op: FloatOp, x: Term, width: u32) -> Option<Term> {
         if !matches!(op, FloatOp::FromSigned | FloatOp::FromUnsigned) {
             return None;
         }
         let Node::Ternary(Op::Ite, condition, a, b) = self.node(x) else { return None };
-        if self.bits(a).is_none() && self.bits(b).is_none() {
+        if !self.is_choice_of_numbers(a) && !self.is_choice_of_numbers(b) {
             return None;
         }
         let [a, b] = [a, b].map(|arm| self.float(op, &[arm], width));
         Some(self.ite(condition, a, b))
+    }
+
+    /// Returns `true` if a term is a constant, or a choice of two.
+    fn is_choice_of_numbers(&self, term: Term) -> bool {
+        match self.node(term) {
+            Node::Const(_) => true,
+            Node::Ternary(Op::Ite, _, a, b) => self.bits(a).is_some() && self.bits(b).is_some(),
+            _ => false,
+        }
     }
 
     /// Returns the unsigned conversion that a sum of bits spells by a signed one: code halves a number of 64 bits that is

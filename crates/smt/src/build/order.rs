@@ -6,6 +6,7 @@
 //! | `x <= y && x != y` | `x < y` |
 //! | `x + y < x`, where `y` is older | `x + y < y` |
 //! | `zext(x) < 5` | `x < 5`, of the bits of `x` |
+//! | `zext(x) - 16 < 0` of signed numbers, where `x` has four bits | `true` |
 
 use crate::bits::Bits;
 use crate::term::{Node, Op, Term, Terms};
@@ -49,6 +50,9 @@ impl Terms {
             }
             _ => {}
         }
+        if is_signed && let Some(holds) = self.less_by_range(a, b) {
+            return Some(self.bool(holds));
+        }
         if is_signed && let (Node::Unary(Op::SignExtend, x), Some(limit)) = (self.node(a), self.bits(b)) {
             let narrow = self.width(x);
             let cut = limit.extract(0, narrow);
@@ -59,6 +63,18 @@ impl Terms {
             return Some(self.bool(limit.signed() > 0));
         }
         None
+    }
+
+    /// Decides `zext(x) + 5 < 3` of signed numbers, if it is equally true of all `x`.
+    fn less_by_range(&self, a: Term, b: Term) -> Option<bool> {
+        let Node::Binary(Op::Add, extension, constant) = self.node(a) else { return None };
+        let Node::Unary(Op::ZeroExtend, x) = self.node(extension) else { return None };
+        let (least, limit) = (self.bits(constant)?.signed(), self.bits(b)?.signed());
+        let most = least.checked_add((1_i128 << self.width(x).min(64)) - 1)?;
+        if self.width(x) > 64 || most > Bits::sign_bit(self.width(a)).not().signed() {
+            return None;
+        }
+        (most < limit).then_some(true).or((least >= limit).then_some(false))
     }
 
     /// Returns `x <= y && x != y` and `x < n && x != n - 1` as one comparison.
@@ -99,5 +115,35 @@ impl Terms {
         }
         let value = self.number(narrow, value);
         Some(self.eq(inner, value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::{Sort, Value};
+    use crate::evaluate::{Evaluator, Model};
+
+    /// Compares sums of extensions of two bits and constants with all limits.
+    #[test]
+    fn sums_of_extensions_are_less_or_not() {
+        let mut decided = 0;
+        for (constant, limit) in (0..16).flat_map(|constant| (0..16).map(move |limit| (constant, limit))) {
+            let [(less, code), (raw_less, raw)] = [Terms::for_code(), Terms::raw()].map(|mut terms| {
+                let x = terms.var("x", Sort::Bits(2));
+                let (wide, constant, limit) =
+                    (terms.zero_extend(x, 4), terms.number(4, constant), terms.number(4, limit));
+                let sum = terms.add(wide, constant);
+                (terms.slt(sum, limit), terms)
+            });
+            decided += u32::from(code.value(less).is_some());
+            for bits in 0..4 {
+                let mut model = Model::default();
+                model.set("x", Value::Bits(Bits::new(2, bits)));
+                let value = |terms: &Terms, term| Evaluator::new(terms, &[term], &model).value(term);
+                assert_eq!(value(&code, less), value(&raw, raw_less), "x + {constant} < {limit} of {bits}");
+            }
+        }
+        assert_eq!(decided, 172);
     }
 }
