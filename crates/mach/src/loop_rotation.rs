@@ -22,7 +22,7 @@ use kingpost_meter::heap_bytes;
 use kingpost_regalloc::Block;
 
 /// Largest number of blocks of a loop that is rotated.
-const MAX_BLOCKS: usize = 64;
+const MAX_BLOCKS: usize = 48;
 
 /// Scratch memory of the computation. Cleared and reused.
 #[derive(Default, Debug)]

@@ -70,6 +70,7 @@ mod numbering;
 mod observer;
 mod optimizer;
 mod purity;
+mod range_tests;
 mod ranges;
 mod redundant_loads;
 mod rematerialise;

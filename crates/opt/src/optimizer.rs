@@ -7,6 +7,7 @@ use crate::induction::Induction;
 use crate::invariant_loads::InvariantLoads;
 use crate::mem2reg::Mem2Reg;
 use crate::observer::Observer;
+use crate::range_tests;
 use crate::redundant_loads::RedundantLoads;
 use crate::rewrite::{Applications, RuleLimits};
 use crate::simplify_cfg::{Changes, SimplifyCfg};
@@ -194,7 +195,11 @@ impl Optimizer {
                 // The pass has replaced the aliases in all instructions that it visited.
                 self.may_use_aliases = false;
                 let shortened = &self.gvn.shortened;
-                if edges == Edges::Died || self.simplify_cfg.convert_shortened(func, &analyses.cfg, shortened) {
+                let is_joined = edges != Edges::Died && range_tests::join(func, &analyses.cfg);
+                if edges == Edges::Died
+                    || is_joined
+                    || self.simplify_cfg.convert_shortened(func, &analyses.cfg, shortened)
+                {
                     analyses.invalidate();
                     self.run_simplify_cfg(func, analyses);
                 } else if edges == Edges::Reordered {
