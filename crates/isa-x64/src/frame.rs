@@ -13,7 +13,7 @@
 //! ```
 //! `leave` is shorter than the last two, and functions without calls take it, as all do for `opt_level=speed_and_size`. But it
 //! reads the stack pointer from a register that the function called before has just loaded, so that returns wait for one another:
-//! with it, a function that does nothing but call itself twice takes 1.9 times as long on an Intel Xeon.
+//! with it, the kernel `fibonacci` of `make bench` takes 1.7 times as long on an Intel Xeon.
 //!
 //! Registers are saved first if the stack arguments of calls are at the bottom of the frame, or if the stack is
 //! probed, because probing writes registers:
