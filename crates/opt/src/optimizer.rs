@@ -195,9 +195,8 @@ impl Optimizer {
                 // The pass has replaced the aliases in all instructions that it visited.
                 self.may_use_aliases = false;
                 let shortened = &self.gvn.shortened;
-                let is_joined = edges != Edges::Died && range_tests::join(func, &analyses.cfg);
                 if edges == Edges::Died
-                    || is_joined
+                    || range_tests::join(func, &analyses.cfg)
                     || self.simplify_cfg.convert_shortened(func, &analyses.cfg, shortened)
                 {
                     analyses.invalidate();

@@ -99,7 +99,7 @@ impl Test {
     /// Returns the test of a block that only `from` leads to, by one edge, if it consists of a comparison.
     fn of_only_comparison(func: &Function, cfg: &ControlFlowGraph, from: Block, block: Block) -> Option<Test> {
         let is_only = matches!(cfg.preds(block), [pred] if pred.block == from && block != from);
-        if !is_only || !func.dfg.block_params(block).is_empty() {
+        if !is_only || func.layout.entry_block() == Some(block) || !func.dfg.block_params(block).is_empty() {
             return None;
         }
         let test = Test::of(func, block)?;
