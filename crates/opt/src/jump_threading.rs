@@ -44,7 +44,7 @@ impl Test {
         let branch = func.layout.last_inst(block).filter(|&last| func.dfg.opcode(last) == Opcode::Brif)?;
         let &[then_dest, else_dest] = func.dfg.branch_destinations(branch) else { return None };
         let cond = func.dfg.resolve_aliases(func.dfg.inline_arg(branch, 0));
-        let tested = |value, comparison| match func.dfg.value_def(func.dfg.resolve_aliases(value)) {
+        let tested = |value, comparison| match func.dfg.value_def(value) {
             ValueDef::Param(of, param) if of == block => {
                 Some(Test { param: param as usize, comparison, then_dest, else_dest })
             }
